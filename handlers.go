@@ -1,0 +1,470 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxBody is the largest request body, in bytes.
+const maxBody = 64 << 10
+
+// docs holds the description of the API and the page that shows it.
+//
+//go:embed docs
+var docs embed.FS
+
+// deprecation announces the end of getPet (RFC 9745, RFC 8594): deprecated on 2026-11-20.
+var deprecation = http.Header{
+	"Deprecation": {"@1795132800"},
+	"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
+	"Link":        {`</pets>; rel="successor-version"`},
+}
+
+// Server answers the requests of the API from its store.
+type Server struct {
+	store   *Store
+	limits  *Limits
+	log     *log.Logger
+	verbose bool   // log each request
+	origin  string // whose pages may call the API (CORS); empty: none
+	mux     *http.ServeMux
+}
+
+// A route is a pattern of http.ServeMux and what answers it.
+type route struct {
+	pattern string
+	handler handler
+}
+
+// routes is the API, as docs/openapi.json describes it.
+func (s *Server) routes() []route {
+	return []route{
+		{"GET /pets", s.listPets},
+		{"POST /pets", s.createPet},
+		{"GET /pets/{petId}", s.getPet},
+		{"PUT /pets/{petId}", s.replacePet},
+		{"DELETE /pets/{petId}", s.deletePet},
+		{"GET /categories", s.listCategories},
+		{"POST /categories", s.createCategory},
+		{"GET /categories/{categoryId}", s.getCategory},
+		{"PUT /categories/{categoryId}", s.replaceCategory},
+		{"DELETE /categories/{categoryId}", s.deleteCategory},
+		{"GET /store/orders", s.listOrders},
+		{"POST /store/orders", s.createOrder},
+		{"GET /store/orders/{orderId}", s.getOrder},
+		{"PUT /store/orders/{orderId}", s.replaceOrder},
+		{"DELETE /store/orders/{orderId}", s.cancelOrder},
+		{"GET /inventory", s.listInventory},
+		{"GET /inventory/{petId}", s.getInventory},
+		{"PATCH /inventory/{petId}", s.updateInventory},
+	}
+}
+
+// handler returns the whole service: the API, and the pages that need no key and spend no quota.
+func (s *Server) handler() http.Handler {
+	s.mux = http.NewServeMux()
+	for _, route := range s.routes() {
+		s.mux.Handle(route.pattern, s.serve(route.handler, false))
+	}
+	s.mux.Handle("/", s.serve(s.noRoute, false))
+	for _, page := range []route{{"/{$}", s.page}, {"/docs/{file}", s.page}, {"/openapi.json", s.page}, {"/healthz", s.health}} {
+		s.mux.Handle("GET "+page.pattern, s.serve(page.handler, true))
+		s.mux.Handle(page.pattern, s.serve(s.noRoute, true))
+	}
+	return s.mux
+}
+
+// noRoute answers 405 where the path is known with another method (RFC 9110, section 15.5.6), and 404 elsewhere.
+func (s *Server) noRoute(r *http.Request) (answer, error) {
+	var allowed []string
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
+		_, pattern := s.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
+		if strings.Contains(pattern, " ") { // a pattern without a method leads back here
+			allowed = append(allowed, method)
+		}
+	}
+	if allowed == nil || slices.Contains(allowed, r.Method) {
+		return answer{}, fail(http.StatusNotFound, "There is nothing at this path; GET /openapi.json lists the operations.")
+	}
+	allow := strings.Join(allowed, ", ")
+	err := fail(http.StatusMethodNotAllowed, "This path does not take the method; use %s.", allow)
+	err.header.Set("Allow", allow)
+	return answer{}, err
+}
+
+// page answers with a file of docs.
+func (s *Server) page(r *http.Request) (answer, error) {
+	name := cmp.Or(strings.TrimPrefix(path.Base(r.URL.Path), "/"), "index.html")
+	body, err := docs.ReadFile("docs/" + name)
+	if err != nil {
+		return s.noRoute(r)
+	}
+	return answer{http.StatusOK, body, http.Header{"Content-Type": {mime.TypeByExtension(path.Ext(name))}}}, nil
+}
+
+func (s *Server) health(*http.Request) (answer, error) {
+	if s.store.failing() != nil {
+		return answer{}, errUnsaved
+	}
+	return answer{status: http.StatusOK, body: []byte(`{"status":"ok"}` + "\n")}, nil
+}
+
+func (s *Server) listPets(r *http.Request) (answer, error) {
+	q := parseQuery(r, "status", "categoryId")
+	status, category := PetStatus(q.values.Get("status")), q.number("categoryId", 0, 1, math.MaxInt64)
+	if status != "" {
+		q.err = cmp.Or(q.err, status.validate())
+	}
+	return list(s, q, pets, func(p Pet) bool {
+		return (status == "" || p.Status == status) && (category == 0 || p.CategoryID == category)
+	})
+}
+
+func (s *Server) createPet(r *http.Request) (answer, error) {
+	return save(s, r, pets, &NewPet{Status: Available}, makePet)
+}
+
+func (s *Server) getPet(r *http.Request) (answer, error) {
+	a, err := get(s, r, pets)
+	if err != nil {
+		a = s.failure(err).answer()
+	}
+	a.header = deprecation
+	return a, nil
+}
+
+func (s *Server) replacePet(r *http.Request) (answer, error) {
+	return save(s, r, pets, &NewPet{Status: Available}, makePet)
+}
+
+func makePet(next *state, id int64, body *NewPet, old Pet) (Pet, error) {
+	return Pet{id, *body, old.Quantity}, next.checkCategory(body.CategoryID)
+}
+
+func (s *Server) deletePet(r *http.Request) (answer, error) {
+	return remove(s, r, pets, func(next *state, pet Pet) error {
+		for id, order := range next.orders.after(0) {
+			if order.value.PetID != nil && *order.value.PetID == pet.ID {
+				return fail(http.StatusConflict, "Order %d names this pet; cancel or change that order first.", id)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Server) listCategories(r *http.Request) (answer, error) {
+	return list(s, parseQuery(r), categories, nil)
+}
+
+func (s *Server) createCategory(r *http.Request) (answer, error) {
+	return save(s, r, categories, &NewCategory{}, makeCategory)
+}
+
+func (s *Server) getCategory(r *http.Request) (answer, error) { return get(s, r, categories) }
+
+func (s *Server) replaceCategory(r *http.Request) (answer, error) {
+	return save(s, r, categories, &NewCategory{}, makeCategory)
+}
+
+func makeCategory(_ *state, id int64, body *NewCategory, _ Category) (Category, error) {
+	return Category{id, *body}, nil
+}
+
+func (s *Server) deleteCategory(r *http.Request) (answer, error) {
+	return remove(s, r, categories, func(next *state, category Category) error {
+		for id, pet := range next.pets.after(0) {
+			if pet.value.CategoryID == category.ID {
+				return fail(http.StatusConflict, "Pet %d belongs to this category; delete or change that pet first.", id)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Server) listOrders(r *http.Request) (answer, error) {
+	return list(s, parseQuery(r), orders, nil)
+}
+
+func (s *Server) createOrder(r *http.Request) (answer, error) {
+	return save(s, r, orders, &Order{}, makeOrder)
+}
+
+func (s *Server) getOrder(r *http.Request) (answer, error) { return get(s, r, orders) }
+
+func (s *Server) replaceOrder(r *http.Request) (answer, error) {
+	return save(s, r, orders, &Order{}, makeOrder)
+}
+
+func makeOrder(next *state, id int64, body *Order, old Order) (Order, error) {
+	switch {
+	case body.ID != nil && old.ID == nil:
+		return old, invalid("id is given by the server; leave it out.")
+	case body.ID != nil && *body.ID != id:
+		return old, invalid("id must be %d, as in the path, or be left out.", id)
+	case old.Complete && !body.Complete:
+		return old, fail(http.StatusConflict, "The order is complete and stays so; send complete as true.")
+	}
+	body.ID = &id
+	return *body, next.checkPet(body.PetID)
+}
+
+func (s *Server) cancelOrder(r *http.Request) (answer, error) {
+	return remove(s, r, orders, func(_ *state, order Order) error {
+		if order.Complete {
+			return fail(http.StatusConflict, "The order is complete; only an open order can be cancelled.")
+		}
+		return nil
+	})
+}
+
+func (s *Server) listInventory(r *http.Request) (answer, error) {
+	return list(s, parseQuery(r), inventory, nil)
+}
+
+func (s *Server) getInventory(r *http.Request) (answer, error) { return get(s, r, inventory) }
+
+func (s *Server) updateInventory(r *http.Request) (answer, error) {
+	return save(s, r, inventory, &InventoryUpdate{}, func(_ *state, _ int64, body *InventoryUpdate, pet Pet) (Pet, error) {
+		pet.Quantity = body.Quantity
+		return pet, nil
+	})
+}
+
+// A kind is a table as the API sees it.
+type kind[T any] struct {
+	param string // names a record in paths
+	table func(*state) *table[T]
+	show  func(*record[T]) []byte // the JSON line of a record
+}
+
+var (
+	categories = kind[Category]{"categoryId", func(st *state) *table[Category] { return &st.categories }, itself[Category]}
+	pets       = kind[Pet]{"petId", func(st *state) *table[Pet] { return &st.pets }, itself[Pet]}
+	orders     = kind[Order]{"orderId", func(st *state) *table[Order] { return &st.orders }, itself[Order]}
+	inventory  = kind[Pet]{"petId", pets.table, inventoryItem}
+)
+
+func itself[T any](r *record[T]) []byte { return r.json }
+
+func inventoryItem(r *record[Pet]) []byte {
+	return encode(InventoryItem{r.value.ID, r.value.Quantity, r.value.Status})
+}
+
+// list answers with the records that keep accepts, or all where it is nil, from behind the query's after up
+// to its limit, and with a Link to the next ones where more follow (RFC 8288).
+func list[T any](s *Server, q *query, k kind[T], keep func(T) bool) (answer, error) {
+	limit, after := q.number("limit", 20, 1, 100), q.number("after", 0, 0, math.MaxInt64)
+	if q.err != nil {
+		return answer{}, q.err
+	}
+	a := answer{status: http.StatusOK, body: []byte("[")}
+	var shown, last int64
+	for id, record := range k.table(s.store.view()).after(after) {
+		if keep != nil && !keep(record.value) {
+			continue
+		}
+		if shown == limit {
+			a.header = http.Header{"Link": {q.next(last, limit)}}
+			break
+		}
+		if shown > 0 {
+			a.body = append(a.body, ",\n"...)
+		}
+		a.body = append(a.body, bytes.TrimSuffix(k.show(record), []byte("\n"))...)
+		shown, last = shown+1, id
+	}
+	a.body = append(a.body, "]\n"...)
+	return a, nil
+}
+
+// get answers with the record that the path names.
+func get[T any](s *Server, r *http.Request, k kind[T]) (answer, error) {
+	_, record, err := find(s.store.view(), r, k)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: k.show(record)}, nil
+}
+
+// save decodes the body and keeps the record that make returns for it: in the place of the old one where the
+// path names one, else under the next id.
+func save[T any, B body](s *Server, r *http.Request, k kind[T], body B,
+	make func(next *state, id int64, body B, old T) (T, error)) (answer, error) {
+	if err := decode(r, body); err != nil {
+		return answer{}, err
+	}
+	var a answer
+	err := s.store.update(func(next *state) error {
+		table, created := k.table(next), r.PathValue(k.param) == ""
+		id, old := table.last+1, &record[T]{}
+		if !created {
+			var err error
+			if id, old, err = find(next, r, k); err != nil {
+				return err
+			}
+		}
+		value, err := make(next, id, body, old.value)
+		if err != nil {
+			return err
+		}
+		record := newRecord(value)
+		a = answer{status: http.StatusOK, body: k.show(record)}
+		if !created {
+			table.put(id, record)
+			return nil
+		}
+		a.status = http.StatusCreated
+		a.header = http.Header{"Location": {fmt.Sprintf("%s/%d", r.URL.Path, id)}}
+		return table.insert(id, record)
+	})
+	return a, err
+}
+
+// remove deletes the record that the path names, unless check objects.
+func remove[T any](s *Server, r *http.Request, k kind[T], check func(next *state, old T) error) (answer, error) {
+	err := s.store.update(func(next *state) error {
+		id, old, err := find(next, r, k)
+		if err != nil {
+			return err
+		}
+		if err := check(next, old.value); err != nil {
+			return err
+		}
+		k.table(next).put(id, nil)
+		return nil
+	})
+	return answer{status: http.StatusNoContent}, err
+}
+
+// find returns the record that the path names.
+func find[T any](st *state, r *http.Request, k kind[T]) (int64, *record[T], error) {
+	id, ok := integer(r.PathValue(k.param))
+	if !ok {
+		return 0, nil, invalid("%s in the path must be an integer of 64 bits.", k.param)
+	}
+	record := k.table(st).get(id)
+	if record == nil {
+		return 0, nil, fail(http.StatusNotFound, "Nothing has the %s %d; GET %s lists what there is.", k.param, id, path.Dir(r.URL.Path))
+	}
+	return id, record, nil
+}
+
+// A query holds the parameters of a list, and the first thing wrong with them.
+type query struct {
+	path   string
+	values url.Values
+	err    error
+}
+
+// parseQuery accepts limit, after and the filters of a list, each once and not empty.
+func parseQuery(r *http.Request, filters ...string) *query {
+	names := append([]string{"limit", "after"}, filters...)
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		err = invalid("The query must be name=value pairs joined by &, percent-encoded.")
+	}
+	for name, given := range values {
+		if !slices.Contains(names, name) {
+			err = invalid("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
+		} else if len(given) > 1 || given[0] == "" {
+			err = invalid("%s must be given once, with a value.", name)
+		}
+	}
+	return &query{r.URL.Path, values, err}
+}
+
+// number returns an integer parameter, or its default where it is left out.
+func (q *query) number(name string, def, min, max int64) int64 {
+	if !q.values.Has(name) {
+		return def
+	}
+	n, ok := integer(q.values.Get(name))
+	if !ok || n < min || n > max {
+		q.err = cmp.Or(q.err, invalid("%s must be an integer from %d to %d.", name, min, max))
+	}
+	return n
+}
+
+// next returns the Link to the records that follow the last one.
+func (q *query) next(last, limit int64) string {
+	q.values.Set("after", strconv.FormatInt(last, 10))
+	q.values.Set("limit", strconv.FormatInt(limit, 10))
+	return fmt.Sprintf(`<%s?%s>; rel="next"`, q.path, q.values.Encode())
+}
+
+// integer parses an int64 in its one canonical form: +1, 01 and 1.0 are none.
+func integer(text string) (int64, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == text
+}
+
+// decode reads the body of a request into b, and validates it.
+func decode(r *http.Request, b body) error {
+	if given := r.Header.Get("Content-Type"); given != "" {
+		mediaType, parameters, err := mime.ParseMediaType(given)
+		if err != nil || mediaType != "application/json" || !strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8") {
+			return fail(http.StatusUnsupportedMediaType, "The body must be JSON in UTF-8; send it with Content-Type: application/json.")
+		}
+	}
+	data, err := io.ReadAll(r.Body)
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return fail(http.StatusRequestEntityTooLarge, "The body must be at most %d bytes.", tooLarge.Limit)
+	}
+	if err != nil {
+		return invalid("The body could not be read to its end; send it whole and without long pauses.")
+	}
+	return decodeObject(data, b)
+}
+
+// decodeObject reads a flat JSON object (RFC 8259) strictly, and validates it: each field is known, spelled
+// to the letter, given once, of its type and not null, and no required one is missing.
+func decodeObject(data []byte, b body) error {
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(data, new(json.RawMessage)); errors.As(err, &syntax) {
+		return invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data)) // no syntax error is left for it to find
+	if start, _ := dec.Token(); start != json.Delim('{') || !utf8.Valid(data) {
+		return invalid("The JSON must be one object, in UTF-8.")
+	}
+	fields := b.fields()
+	given := make([]bool, len(fields))
+	for dec.More() {
+		name, _ := dec.Token()
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+		if i < 0 {
+			return invalid("The field %.40q is unknown; leave it out.", name)
+		}
+		if given[i] {
+			return invalid("%s must be given once, not twice.", name)
+		}
+		given[i] = true
+		var value json.RawMessage
+		dec.Decode(&value)
+		if string(value) == "null" || json.Unmarshal(value, fields[i].into) != nil {
+			return invalid("%s must be %s.", name, fields[i].kind())
+		}
+	}
+	for i, field := range fields {
+		if field.required && !given[i] {
+			return invalid("%s is missing; it must be %s.", field.name, field.kind())
+		}
+	}
+	return b.validate()
+}

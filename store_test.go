@@ -1,0 +1,521 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+func open(t testing.TB, path string, synced bool) *Store {
+	t.Helper()
+	s, err := openStore(path, synced, log.New(t.Output(), "", 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func addCategory(s *Store, name string) error {
+	return s.update(func(next *state) error {
+		id := next.categories.last + 1
+		return next.categories.insert(id, newRecord(Category{id, NewCategory{Name: name}}))
+	})
+}
+
+// text returns the snapshot of a state.
+func text(t testing.TB, st *state) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := st.write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// files returns the names in a folder.
+func files(t testing.TB, folder string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestSampleIsTheFirstSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	defer open(t, path, true).Close()
+	sample, err := docs.ReadFile("docs/sample.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(string(sample), read(t, path)); diff != "" {
+		t.Errorf("snapshot (-want +got):\n%s", diff)
+	}
+}
+
+// What was answered is there after a restart, to the byte, and ids are not used again.
+func TestReopen(t *testing.T) {
+	for _, synced := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "petstore.json")
+		s := newService(t, path, synced)
+		s.run([]step{
+			{"POST", "/categories", `{"name":"<\u0000\u202e\u200b\"\\ 🐾>","description":""}`, 201, `{"id":4,"name":"<\u0000` + "\u202e\u200b" + `\"\\ 🐾>","description":""}`},
+			{"POST", "/pets", `{"name":"Luna","categoryId":4,"status":"sold"}`, 201, `{"id":6,"name":"Luna","categoryId":4,"status":"sold"}`},
+			{"PATCH", "/inventory/6", `{"quantity":9}`, 200, `{"petId":6,"quantity":9,"status":"sold"}`},
+			{"POST", "/pets", `{"name":"Gone","categoryId":4}`, 201, `{"id":7,"name":"Gone","categoryId":4,"status":"available"}`},
+			{"DELETE", "/pets/7", ``, 204, ``},
+			{"POST", "/store/orders", `{"petId":6,"shipDate":"2030-01-01T00:00:00.10+01:00"}`, 201, `{"id":3,"petId":6,"shipDate":"2030-01-01T00:00:00.10+01:00","complete":false}`},
+		})
+		before := text(t, s.store.view())
+		if err := s.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = newService(t, path, synced)
+		if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
+			t.Errorf("after a restart (-want +got):\n%s", diff)
+		}
+		s.run([]step{{"POST", "/pets", `{"name":"Next","categoryId":4}`, 201, `{"id":8,"name":"Next","categoryId":4,"status":"available"}`}})
+		s.store.Close()
+		if diff := gocmp.Diff([]string{"petstore.json"}, files(t, filepath.Dir(path))); diff != "" {
+			t.Errorf("files (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestSyncedWriteIsOnDiskWhenAnswered(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	s := open(t, path, true)
+	defer s.Close()
+	var writers sync.WaitGroup
+	for i := range 50 {
+		writers.Go(func() {
+			name := fmt.Sprintf("Kind %d.", i)
+			if err := addCategory(s, name); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(read(t, path), name) {
+				t.Errorf("%s is answered and not in the file", name)
+			}
+		})
+	}
+	writers.Wait()
+}
+
+func TestUnsyncedWriteIsOnDiskWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "petstore.json")
+		s := open(t, path, false)
+		defer s.Close()
+		addCategory(s, "Birds")
+		if strings.Contains(read(t, path), "Birds") {
+			t.Error("the write waited for the disk")
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !strings.Contains(read(t, path), "Birds") {
+			t.Error("the write is not on disk after a second")
+		}
+	})
+}
+
+// standInTheWay puts a folder where the temporary file goes, so that every save fails, for root too.
+func standInTheWay(t testing.TB, s *Store) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(s.temp, "not empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFailedSave(t *testing.T) {
+	for _, synced := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "petstore.json")
+			s := newService(t, path, synced)
+			defer s.store.Close()
+			standInTheWay(t, s.store)
+			s.do("PUT", "/pets/1", `{"name":"Unsure","categoryId":1}`) // answered where writes do not wait
+			time.Sleep(time.Second)
+			synctest.Wait()
+			before := text(t, s.store.view())
+			s.run([]step{
+				{"POST", "/pets", `{"name":"Lost","categoryId":1}`, 503, "storage_unavailable"},
+				{"PUT", "/pets/1", `{"name":"Lost","categoryId":1}`, 503, "storage_unavailable"},
+				{"DELETE", "/pets/1", ``, 503, "storage_unavailable"},
+				{"POST", "/categories", `{"name":"Lost"}`, 503, "storage_unavailable"},
+				{"PUT", "/categories/1", `{"name":"Lost"}`, 503, "storage_unavailable"},
+				{"POST", "/store/orders", `{}`, 503, "storage_unavailable"},
+				{"PUT", "/store/orders/2", `{}`, 503, "storage_unavailable"},
+				{"DELETE", "/store/orders/2", ``, 503, "storage_unavailable"},
+				{"PATCH", "/inventory/1", `{"quantity":1}`, 503, "storage_unavailable"},
+				{"GET", "/healthz", ``, 503, "storage_unavailable"},
+				{"GET", "/inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"available"}`},
+			})
+			if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
+				t.Errorf("a write that got 503 is seen (-want +got):\n%s", diff)
+			}
+			time.Sleep(time.Minute)
+			if got := strings.Count(s.log.String(), "saving failed: "); got != 1 {
+				t.Errorf("the cause is logged %d times:\n%s", got, s.log)
+			}
+
+			os.RemoveAll(s.store.temp)
+			time.Sleep(time.Second) // it heals without a write
+			synctest.Wait()
+			s.run([]step{
+				{"GET", "/healthz", ``, 200, `{"status":"ok"}`},
+				{"POST", "/categories", `{"name":"Birds"}`, 201, `{"id":4,"name":"Birds"}`},
+			})
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if diff := gocmp.Diff(text(t, s.store.view()), read(t, path)); diff != "" {
+				t.Errorf("the file (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The first write after the fault is gone succeeds, without waiting for the store to heal.
+func TestFirstWriteAfterAFault(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "petstore.json"), true)
+	defer s.Close()
+	standInTheWay(t, s)
+	if err := addCategory(s, "Lost"); !errors.Is(err, errUnsaved) {
+		t.Errorf("error %v", err)
+	}
+	os.RemoveAll(s.temp)
+	if err := addCategory(s, "Birds"); err != nil || s.view().categories.last != 4 {
+		t.Errorf("error %v, last id %d", err, s.view().categories.last)
+	}
+}
+
+func TestFileChangedByAnother(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"edited in place": func(path string) error { return os.WriteFile(path, []byte("{}\n"), 0o644) },
+		"touched":         func(path string) error { return os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)) },
+		"removed":         os.Remove,
+		"replaced": func(path string) error {
+			os.WriteFile(path+".new", []byte("{}\n"), 0o644)
+			return os.Rename(path+".new", path)
+		},
+	} {
+		for _, synced := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", synced ", synced), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					path := filepath.Join(t.TempDir(), "petstore.json")
+					s := newService(t, path, synced)
+					s.run([]step{{"POST", "/categories", `{"name":"Birds"}`, 201, `{"id":4,"name":"Birds"}`}})
+					time.Sleep(time.Second)
+					if err := change(path); err != nil {
+						t.Fatal(err)
+					}
+					theirs, _ := os.ReadFile(path)
+					if synced { // it is found before the write is answered
+						s.run([]step{{"POST", "/pets", `{"name":"x","categoryId":1}`, 503, "storage_unavailable"}})
+					}
+					time.Sleep(time.Second)
+					synctest.Wait()
+					s.run([]step{
+						{"POST", "/pets", `{"name":"x","categoryId":1}`, 503, "storage_unavailable"},
+						{"GET", "/healthz", ``, 503, "storage_unavailable"},
+						{"GET", "/categories/4", ``, 200, `{"id":4,"name":"Birds"}`},
+					})
+					if err := s.store.Close(); !errors.Is(err, errForeign) {
+						t.Errorf("Close: %v", err)
+					}
+					if after, _ := os.ReadFile(path); !bytes.Equal(theirs, after) {
+						t.Errorf("the file was written over")
+					}
+					if got := s.log.String(); got != "saving failed: "+errForeign.Error()+"\n" {
+						t.Errorf("log: %s", got)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestTwoStoresOnOneFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	a := open(t, path, true)
+	b := open(t, path, true)
+	var answered sync.Map
+	var writers sync.WaitGroup
+	for name, s := range map[string]*Store{"a": a, "b": b} {
+		for i := range 8 {
+			writers.Go(func() {
+				for n := range 20 {
+					if name := fmt.Sprintf("%s %d %d.", name, i, n); addCategory(s, name) == nil {
+						answered.Store(name, true)
+					}
+				}
+			})
+		}
+	}
+	writers.Wait()
+	errA, errB := a.Close(), b.Close()
+	if (errA == nil) == (errB == nil) {
+		t.Errorf("one of the two must have stopped saving: %v, %v", errA, errB)
+	}
+	file := read(t, path)
+	n := 0
+	for name := range answered.Range {
+		n++
+		if !strings.Contains(file, name.(string)) {
+			t.Errorf("%s was answered and is lost", name)
+		}
+	}
+	if n < 160 {
+		t.Errorf("%d writes were answered, want all those of one store at least", n)
+	}
+}
+
+func TestBrokenFile(t *testing.T) {
+	pet := func(s string) string { return `{"categories":[{"id":1,"name":"c"}],"pets":[` + s + `]}` }
+	for _, test := range []struct{ file, want string }{
+		{``, `EOF`},
+		{`{`, `unexpected EOF`},
+		{`null`, `not one JSON object in UTF-8`},
+		{`[]`, `cannot unmarshal array`},
+		{`{} {}`, `not one JSON object in UTF-8`},
+		{`{"cats":[]}`, `unknown field "cats"`},
+		{`{"categories":{}}`, `cannot unmarshal object`},
+		{`{"categories":[{"id":1,"name":"c"},{"id":1,"name":"c"}]}`, `category 1: The id 1 is not free`},
+		{`{"categories":[{"id":0,"name":"c"}]}`, `category 0: The id 0 is not free`},
+		{`{"categories":[{"id":2147483648,"name":"c"}]}`, `The id 2147483648 is not free`},
+		{`{"categories":[{"id":1,"name":" "}]}`, `category 1: name must be`},
+		{`{"categories":[{"id":1,"name":"c","color":1}]}`, `unknown field "color"`},
+		{"{\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `UTF-8`},
+		{pet(`{"id":1,"name":"p","categoryId":2}`), `pet 1: categoryId must name a category, and 2 names none.`},
+		{pet(`{"id":1,"name":"p"}`), `pet 1: categoryId must name a category`},
+		{pet(`{"id":1,"name":"p","categoryId":1,"status":"gone"}`), `pet 1: status must be`},
+		{pet(`{"id":1,"name":"p","categoryId":1,"quantity":-1}`), `pet 1: quantity must be`},
+		{pet(`{"id":1,"name":5,"categoryId":1}`), `cannot unmarshal number`},
+		{pet(`{"id":1,"name":"p","categoryId":1},null`), `pet 0: `},
+		{`{"orders":[{"id":1,"petId":9}]}`, `order 1: petId must name a pet, and 9 names none.`},
+		{`{"orders":[{"id":1,"shipDate":"soon"}]}`, `order 1: shipDate must be`},
+		{`{"orders":[{"complete":true}]}`, `order 0: The id 0 is not free`},
+	} {
+		path := filepath.Join(t.TempDir(), "petstore.json")
+		os.WriteFile(path, []byte(test.file), 0o644)
+		_, err := openStore(path, true, log.Default())
+		if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %s", test.file, err, test.want)
+		}
+		if got := read(t, path); got != test.file {
+			t.Errorf("%s was written over with %s", test.file, got)
+		}
+	}
+}
+
+// A person may leave out what has a default, and order the file as they like.
+func TestEditedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	os.WriteFile(path, []byte(`{
+		"orders": [{"id": 9, "petId": 700}],
+		"lastIds": {"orders": 12},
+		"pets": [{"id": 700, "name": "p", "categoryId": 2}, {"id": 3, "name": "q", "categoryId": 2, "status": "sold", "quantity": 4}],
+		"categories": [{"id": 2, "name": "c"}]}`), 0o644)
+	defer open(t, path, true).Close()
+	s := newService(t, path, true)
+	defer s.store.Close()
+	s.run([]step{
+		{"GET", "/pets", ``, 200, `[{"id":3,"name":"q","categoryId":2,"status":"sold"},` + "\n" + `{"id":700,"name":"p","categoryId":2,"status":"available"}]`},
+		{"GET", "/inventory", ``, 200, `[{"petId":3,"quantity":4,"status":"sold"},` + "\n" + `{"petId":700,"quantity":0,"status":"available"}]`},
+		{"POST", "/store/orders", `{}`, 201, `{"id":13,"complete":false}`},
+		{"POST", "/pets", `{"name":"n","categoryId":2}`, 201, `{"id":701,"name":"n","categoryId":2,"status":"available"}`},
+		{"DELETE", "/pets/3", ``, 204, ``},
+		{"GET", "/pets?after=3&limit=1", ``, 200, `[{"id":700,"name":"p","categoryId":2,"status":"available"}]`},
+	})
+}
+
+func TestEmptyFileAndLastID(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	os.WriteFile(path, []byte(`{}`), 0o644)
+	s := newService(t, path, true)
+	s.run([]step{
+		{"GET", "/pets", ``, 200, `[]`},
+		{"GET", "/categories", ``, 200, `[]`},
+		{"GET", "/store/orders", ``, 200, `[]`},
+		{"GET", "/inventory", ``, 200, `[]`},
+		{"POST", "/categories", `{"name":"c"}`, 201, `{"id":1,"name":"c"}`},
+	})
+	s.store.Close()
+	os.WriteFile(path, []byte(`{"lastIds":{"categories":2147483646}}`), 0o644)
+	s = newService(t, path, true)
+	defer s.store.Close()
+	s.run([]step{
+		{"POST", "/categories", `{"name":"c"}`, 201, `{"id":2147483647,"name":"c"}`},
+		{"POST", "/categories", `{"name":"c"}`, 503, `The id 2147483648 is not free`},
+		{"GET", "/categories", ``, 200, `[{"id":2147483647,"name":"c"}]`},
+	})
+}
+
+func TestLeftoversOfACrash(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "petstore.json")
+	for _, name := range []string{"petstore.json.0123abcd.tmp", "petstore.json.bak", "other.json.0123abcd.tmp", "petstore.json.old.tmp"} {
+		os.WriteFile(filepath.Join(folder, name), []byte("half"), 0o644)
+	}
+	open(t, path, true).Close()
+	if diff := gocmp.Diff([]string{"other.json.0123abcd.tmp", "petstore.json", "petstore.json.bak", "petstore.json.old.tmp"}, files(t, folder)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestSymbolicLink(t *testing.T) {
+	folder := t.TempDir()
+	target, link := filepath.Join(folder, "target.json"), filepath.Join(folder, "link.json")
+	os.WriteFile(target, []byte("{}"), 0o644)
+	if err := os.Symlink(target, link); err != nil {
+		t.Skip(err)
+	}
+	s := open(t, link, true)
+	defer s.Close()
+	addCategory(s, "Birds")
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || !strings.Contains(read(t, target), "Birds") {
+		t.Errorf("the link was replaced: %v", err)
+	}
+}
+
+// Readers hold an old state while a writer goes on, and see none of what comes later.
+func TestOldStatesStay(t *testing.T) {
+	s := open(t, "", true)
+	defer s.Close()
+	old := s.view()
+	before := text(t, old)
+	var readers sync.WaitGroup
+	stop := make(chan bool)
+	for range 4 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					text(t, s.view())
+				}
+			}
+		})
+	}
+	for i := range 3 * pageSize {
+		addCategory(s, "more")
+		s.update(func(next *state) error {
+			next.pets.put(int64(i%5+1), newRecord(Pet{ID: int64(i%5 + 1), NewPet: NewPet{Name: "new", CategoryID: 1, Status: Sold}}))
+			return nil
+		})
+	}
+	close(stop)
+	readers.Wait()
+	if diff := gocmp.Diff(before, text(t, old)); diff != "" {
+		t.Errorf("the old state changed (-want +got):\n%s", diff)
+	}
+	if got := s.view().categories.last; got != 3+3*pageSize {
+		t.Errorf("last id %d", got)
+	}
+}
+
+// Deleted records give their memory back, page by page.
+func TestEmptyPagesAreDropped(t *testing.T) {
+	s := open(t, "", true)
+	defer s.Close()
+	for i := range int64(2*pageSize + 10) {
+		addCategory(s, "brief")
+		s.update(func(next *state) error {
+			next.categories.put(4+i, nil)
+			return nil
+		})
+	}
+	if st := s.view(); st.categories.pages[1] != nil || st.categories.pages[2] != nil || st.categories.pages[0] == nil {
+		t.Errorf("pages: %v", st.categories.pages)
+	}
+	if err := addCategory(s, "kept"); err != nil || len(text(t, s.view())) == 0 || s.view().categories.get(s.view().categories.last) == nil {
+		t.Errorf("no record after dropped pages: %v", err)
+	}
+}
+
+func FuzzSnapshot(f *testing.F) {
+	sample, err := docs.ReadFile("docs/sample.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sample)
+	for _, seed := range []string{`{}`, `null`, `{"pets":[{"id":1,"name":"p","categoryId":1}],"categories":[{"id":1,"name":"c"}]}`,
+		`{"orders":[{"id":1,"petId":1,"quantity":1,"shipDate":"2030-01-01T00:00:00Z","complete":true}]}`, `{"lastIds":{"pets":5}}`, `{"pets":[null]}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		st, err := parse(data)
+		if err != nil {
+			return
+		}
+		if len(st.categories.pages)+len(st.pets.pages)+len(st.orders.pages) > 1000 {
+			t.Skip("large ids make large tables")
+		}
+		for id, pet := range st.pets.after(0) {
+			if st.categories.get(pet.value.CategoryID) == nil || pet.value.ID != id {
+				t.Errorf("pet %d: %+v", id, pet.value)
+			}
+		}
+		for id, order := range st.orders.after(0) {
+			if pet := order.value.PetID; pet != nil && st.pets.get(*pet) == nil || *order.value.ID != id {
+				t.Errorf("order %d: %+v", id, order.value)
+			}
+		}
+		written := text(t, st)
+		again, err := parse([]byte(written))
+		if err != nil {
+			t.Fatalf("its own snapshot is refused: %v\n%s", err, written)
+		}
+		if diff := gocmp.Diff(written, text(t, again)); diff != "" {
+			t.Errorf("a snapshot of a snapshot (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func FuzzBody(f *testing.F) {
+	for _, seed := range []string{``, `{}`, `null`, `[]`, `{"id":1,"petId":2,"quantity":3,"shipDate":"2030-01-01T00:00:00Z","complete":true}`, `{"quantity":1.0}`,
+		`{"quantity":1e2}`, `{"quantity":-0}`, `{"complete":null}`, `{"petId":9223372036854775807}`, `{"ID":1}`, `{"id":1,"id":1}`, `{"shipDate":"\ud800"}`, `{"a":{"b":[]}}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var got, want Order
+		if err := decodeObject(data, &got); err != nil {
+			if e, ok := err.(*Error); !ok || e.Status != 400 || e.Message == "" || len(e.Message) > 300 {
+				t.Errorf("%q: %v", data, err)
+			}
+			return
+		}
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&want); err != nil || dec.More() {
+			t.Errorf("%q is accepted: %v", data, err)
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", data, diff)
+		}
+	})
+}
