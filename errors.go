@@ -89,6 +89,9 @@ func (s *Server) serve(h handler, open bool) http.HandlerFunc {
 		if err != nil {
 			a = s.failure(err).answer()
 		}
+		if r.TransferEncoding != nil {
+			header.Set("Connection", "close") // net/http hides a length beside it (RFC 9112, section 6.1)
+		}
 		header.Set("Content-Type", "application/json")
 		maps.Copy(header, a.header)
 		if a.status == http.StatusNoContent {

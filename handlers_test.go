@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -24,8 +25,26 @@ type service struct {
 	*Server
 	t       testing.TB
 	handler http.Handler
-	log     *bytes.Buffer
+	log     *lockedBuffer
 	spec    description
+}
+
+// A lockedBuffer is read while the server may still log to it.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
 }
 
 var (
@@ -37,6 +56,7 @@ const testKeys = `[
 {"key": "big", "plan": "enterprise", "perMinute": 1000000000, "perDay": 1000000000},
 {"key": "forty", "plan": "enterprise", "perMinute": 40, "perDay": 100},
 {"key": "daily", "plan": "enterprise", "perMinute": 100, "perDay": 30},
+{"key": "both", "plan": "enterprise", "perMinute": 1, "perDay": 1},
 {"key": "one", "plan": "enterprise", "perMinute": 1, "perDay": 1000000},
 {"key": "free", "plan": "free"},
 {"key": "pro", "plan": "pro"},
@@ -45,7 +65,7 @@ const testKeys = `[
 
 func newService(t testing.TB, file string, synced bool) *service {
 	t.Helper()
-	var logged bytes.Buffer
+	var logged lockedBuffer
 	logger := log.New(&logged, "", 0)
 	limits, err := newLimits([]byte(testKeys))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -56,8 +57,8 @@ func (g *grant) validate() error {
 		return invalid("perMinute and perDay are for the plan enterprise alone.")
 	case fixed:
 		g.perMinute, g.perDay = &quota[0], &quota[1]
-	case g.perMinute == nil || g.perDay == nil || *g.perMinute < 1 || *g.perDay < 1:
-		return invalid("perMinute and perDay must both be given for the plan enterprise, and be at least 1.")
+	case g.perMinute == nil || g.perDay == nil || min(*g.perMinute, *g.perDay) < 1 || max(*g.perMinute, *g.perDay) > math.MaxInt32:
+		return invalid("perMinute and perDay must both be given for the plan enterprise, from 1 to %d.", math.MaxInt32)
 	}
 	return nil
 }

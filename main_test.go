@@ -16,7 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -274,74 +273,5 @@ func TestOwnKeys(t *testing.T) {
 	cancel()
 	if got := <-code; got != 0 {
 		t.Errorf("exit code %d", got)
-	}
-}
-
-// A pipeListener accepts connections that live in memory, so that their timeouts pass in fake time.
-type pipeListener chan net.Conn
-
-func (l pipeListener) Accept() (net.Conn, error) {
-	if conn, ok := <-l; ok {
-		return conn, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (l pipeListener) Close() error   { return nil }
-func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
-
-// A closingConn tells when the server closes it.
-type closingConn struct {
-	net.Conn
-	close func()
-}
-
-func (c closingConn) Close() error {
-	c.close()
-	return c.Conn.Close()
-}
-
-func TestSlowClients(t *testing.T) {
-	request := "GET /pets HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"
-	for _, test := range []struct {
-		name, start, drip string // what is sent at once, and then a byte a second
-		reads             bool
-		cutOff            time.Duration
-	}{
-		{"sends nothing", "", "", true, 5 * time.Second},
-		{"slow header", request, "X-Slow: " + strings.Repeat("x", 100), true, 5 * time.Second},
-		{"slow body", "POST" + request[3:] + "Content-Length: 1000\r\n\r\n{", strings.Repeat(" ", 999), true, 10 * time.Second},
-		{"never reads", request + "\r\n", "", false, 10 * time.Second},
-		{"idle after a request", request + "\r\n", "", true, 2 * time.Minute},
-		{"slow second request", request + "\r\n", request + strings.Repeat("x", 100), true, 9 * time.Second},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, s *service) {
-				listener, server := make(pipeListener), s.httpServer()
-				go server.Serve(listener)
-				defer server.Close()
-				defer close(listener)
-				client, accepted := net.Pipe()
-				defer client.Close()
-				begin, closed := time.Now(), make(chan struct{})
-				listener <- closingConn{accepted, sync.OnceFunc(func() { close(closed) })}
-				if test.reads {
-					go io.Copy(io.Discard, client)
-				}
-				var sender sync.WaitGroup
-				defer sender.Wait()
-				sender.Go(func() {
-					_, err := io.WriteString(client, test.start)
-					for i := 0; i < len(test.drip) && err == nil; i++ {
-						time.Sleep(time.Second)
-						_, err = io.WriteString(client, test.drip[i:i+1])
-					}
-				})
-				<-closed
-				if took := time.Since(begin).Truncate(time.Second); took != test.cutOff {
-					t.Errorf("cut off after %v, want %v", took, test.cutOff)
-				}
-			})
-		})
 	}
 }

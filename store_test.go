@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf16"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -475,16 +479,7 @@ func FuzzSnapshot(f *testing.F) {
 		if len(st.categories.pages)+len(st.pets.pages)+len(st.orders.pages) > 1000 {
 			t.Skip("large ids make large tables")
 		}
-		for id, pet := range st.pets.after(0) {
-			if st.categories.get(pet.value.CategoryID) == nil || pet.value.ID != id {
-				t.Errorf("pet %d: %+v", id, pet.value)
-			}
-		}
-		for id, order := range st.orders.after(0) {
-			if pet := order.value.PetID; pet != nil && st.pets.get(*pet) == nil || *order.value.ID != id {
-				t.Errorf("order %d: %+v", id, order.value)
-			}
-		}
+		checkReferences(t, st)
 		written := text(t, st)
 		again, err := parse([]byte(written))
 		if err != nil {
@@ -518,4 +513,183 @@ func FuzzBody(f *testing.F) {
 			t.Errorf("%q (-want +got):\n%s", data, diff)
 		}
 	})
+}
+
+// Whatever happens to the bytes of a file, the loader refuses it and names it, or finds a store in which every
+// reference holds; and it never writes to it.
+func TestDamagedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	sample, err := docs.ReadFile("docs/sample.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, refused := 0, 0
+	try := func(what string, file []byte) (st *state) {
+		t.Helper()
+		os.WriteFile(path, file, 0o644)
+		s, err := openStore(path, true, log.New(t.Output(), "", 0))
+		if err == nil {
+			st = s.view()
+			s.Close()
+			checkReferences(t, st)
+			loaded++
+		} else if refused++; !strings.HasPrefix(err.Error(), path+": ") || len(err.Error()) < len(path)+5 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v", what, err)
+		}
+		if got := read(t, path); got != string(file) {
+			t.Errorf("%s: the file was written over:\n%s", what, got)
+		}
+		return st
+	}
+	whole := bytes.TrimSpace(sample)
+	for i := range whole {
+		if try(fmt.Sprintf("cut at byte %d", i), whole[:i]) != nil {
+			t.Errorf("a file cut at byte %d is loaded", i)
+		}
+	}
+	for i := range sample {
+		for _, flip := range []byte{0x01, 0x02, 0x10, 0x20, 0x80, 0xff} {
+			file := bytes.Clone(sample)
+			file[i] ^= flip
+			try(fmt.Sprintf("byte %d xor %#x", i, flip), file)
+		}
+	}
+	lines := strings.SplitAfter(string(sample), "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, `{"id"`) {
+			continue
+		}
+		record := strings.TrimSuffix(strings.TrimSpace(line), ",")
+		if try("twice "+line, []byte(strings.Replace(string(sample), record, record+",\n"+record, 1))) != nil {
+			t.Errorf("a file with two %s is loaded", record)
+		}
+		without := strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "")
+		without = strings.ReplaceAll(without, "},\n]", "}\n]")
+		st := try("without "+line, []byte(without))
+		used := !regexp.MustCompile("Rex|Misty|Clover|petId").MatchString(record) // what nothing else names
+		if (st == nil) != used {
+			t.Errorf("without %s the file is loaded: %v", record, st != nil)
+		}
+	}
+	t.Logf("%d damaged files were loaded, %d refused", loaded, refused)
+}
+
+func checkReferences(t testing.TB, st *state) {
+	t.Helper()
+	for id, pet := range st.pets.after(0) {
+		if st.categories.get(pet.value.CategoryID) == nil || pet.value.ID != id || pet.value.validate() != nil {
+			t.Errorf("pet %d: %+v", id, pet.value)
+		}
+	}
+	for id, order := range st.orders.after(0) {
+		if st.checkPet(order.value.PetID) != nil || *order.value.ID != id || order.value.validate() != nil {
+			t.Errorf("order %d: %+v", id, order.value)
+		}
+	}
+}
+
+// A full and then a read-only disk, real where the test may mount one.
+func TestDiskFaults(t *testing.T) {
+	folder := t.TempDir()
+	mount := func(options string) error {
+		out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "tmpfs", folder).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	}
+	if err := mount("size=256k"); err != nil {
+		t.Skip("no tmpfs can be mounted here: ", err)
+	}
+	defer exec.Command("umount", "-l", folder).Run()
+	path, ballast := filepath.Join(folder, "petstore.json"), filepath.Join(folder, "ballast")
+	s := newService(t, path, true)
+	defer s.store.Close()
+	for _, fault := range []struct {
+		name         string
+		begin, cease func() error
+	}{
+		{"no space left", func() error {
+			os.WriteFile(ballast, make([]byte, 1<<20), 0o644) // as much as there is room for
+			return nil
+		}, func() error { return os.Remove(ballast) }},
+		{"read-only", func() error { return mount("remount,ro") }, func() error { return mount("remount,rw") }},
+	} {
+		s.run([]step{{"POST", "/categories", `{"name":"before ` + fault.name + `"}`, 201, categoryJSON(s.store.view().categories.last+1, "before "+fault.name)}})
+		before := read(t, path)
+		if err := fault.begin(); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			s.run([]step{
+				{"POST", "/categories", `{"name":"lost"}`, 503, "storage_unavailable"},
+				{"PATCH", "/inventory/1", `{"quantity":77}`, 503, "storage_unavailable"},
+				{"DELETE", "/pets/1", ``, 503, "storage_unavailable"},
+				{"GET", "/healthz", ``, 503, "storage_unavailable"},
+			})
+		}
+		if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
+			t.Errorf("%s: a write that got 503 is seen (-want +got):\n%s", fault.name, diff)
+		}
+		if diff := gocmp.Diff(before, read(t, path)); diff != "" {
+			t.Errorf("%s: the file (-want +got):\n%s", fault.name, diff)
+		}
+		if names := strings.Join(files(t, folder), " "); strings.Contains(names, ".tmp") {
+			t.Errorf("%s: files %s", fault.name, names)
+		}
+		if got := strings.Count(s.log.String(), fault.name); got != 1 {
+			t.Errorf("%s is logged %d times: %s", fault.name, got, s.log)
+		}
+		if err := fault.cease(); err != nil {
+			t.Fatal(err)
+		}
+		s.run([]step{
+			{"POST", "/categories", `{"name":"after"}`, 201, categoryJSON(s.store.view().categories.last+1, "after")},
+			{"GET", "/healthz", ``, 200, `{"status":"ok"}`},
+		})
+		if diff := gocmp.Diff([]string{"petstore.json"}, files(t, folder)); diff != "" {
+			t.Errorf("%s: files (-want +got):\n%s", fault.name, diff)
+		}
+	}
+}
+
+func categoryJSON(id int64, name string) string { return fmt.Sprintf(`{"id":%d,"name":%q}`, id, name) }
+
+// A name comes back byte for byte, through the file too, whatever escapes it was sent with.
+func TestNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	s := newService(t, path, true)
+	names := []string{"<img src=x onerror=alert(1)>", `\u0041 "quoted" \\ /`, "tab\tnewline\nreturn\r", "line\u2028and\u2029paragraph", "\u202eright to left\u202c",
+		"עברית العربية", "zero\u200bwidth\u200d\ufeff", "\U0001f408\u200d\u2b1b\U00010ffff", "e\u0301 é", "\ufffd\ufffe\uffff", " space around ", "null", "\x7f", strings.Repeat("\U0001f436", 200)}
+	for c := range 0x20 {
+		names = append(names, "control "+string(rune(c)))
+	}
+	for i, name := range names {
+		plain, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var escaped strings.Builder // each UTF-16 unit as \uXXXX
+		for _, unit := range utf16.Encode([]rune(name)) {
+			fmt.Fprintf(&escaped, `\u%04X`, unit)
+		}
+		for _, body := range []string{fmt.Sprintf(`{"name":%s}`, plain), fmt.Sprintf(`{"name":"%s"}`, escaped.String())} {
+			if resp := s.do("POST", "/categories", body); resp.StatusCode != 201 {
+				t.Errorf("%d: status %d for %q", i, resp.StatusCode, name)
+			}
+		}
+	}
+	for range 2 {
+		for i, name := range names {
+			for _, id := range []int{4 + 2*i, 5 + 2*i} {
+				var got Category
+				if err := json.NewDecoder(s.do("GET", fmt.Sprint("/categories/", id), "").Body).Decode(&got); err != nil || got.Name != name {
+					t.Errorf("%q came back as %q, %v", name, got.Name, err)
+				}
+			}
+		}
+		s.store.Close()
+		s = newService(t, path, true)
+	}
+	s.store.Close()
 }

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// rounds returns how often a test repeats: as often as the environment variable says, or 10 times.
+func rounds(t testing.TB, variable string) int {
+	t.Helper()
+	n, err := strconv.Atoi(os.Getenv(variable))
+	if err != nil {
+		return 10
+	}
+	return n
+}
+
+// A shelf is what a writer knows of its own pets: by id the state that was answered last.
+type shelf struct {
+	t       *testing.T
+	p       *process
+	client  *http.Client
+	pets    map[int64]string
+	pending *change // sent and not answered
+	answers int
+}
+
+// A change is what a write asks for. An id of 0 is one that the server is to give; an empty state is a deletion.
+type change struct {
+	id    int64
+	state string
+}
+
+func (s *shelf) send(method, path, body string, want change) bool {
+	s.pending = &want
+	r, err := http.NewRequest(method, s.p.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Error(err)
+		return false
+	}
+	r.Header.Set("Authorization", "Bearer crash")
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	var answer struct{ ID int64 }
+	if err := json.NewDecoder(resp.Body).Decode(&answer); resp.StatusCode >= 300 || err != nil && resp.StatusCode != 204 {
+		if resp.StatusCode >= 300 {
+			s.t.Errorf("%s %s %s: status %d", method, path, body, resp.StatusCode)
+		}
+		return false
+	}
+	if want.id == 0 {
+		want.id = answer.ID
+	}
+	s.pending = nil
+	s.pets[want.id] = want.state
+	s.answers++
+	return true
+}
+
+// write creates, replaces, restocks and deletes pets of its own until the server is gone.
+func (s *shelf) write(writer, round int) {
+	for n := 0; ; n++ {
+		name := fmt.Sprintf("pet %d of writer %d in round %d", n, writer, round)
+		body := fmt.Sprintf(`{"name":%q,"categoryId":1,"status":"pending"}`, name)
+		if !s.send("POST", "/pets", body, change{0, name + " 0"}) {
+			return
+		}
+		for id, state := range s.pets {
+			switch path := fmt.Sprint("/pets/", id); {
+			case state == "":
+				continue
+			case rand.IntN(3) == 0:
+				if !s.send("DELETE", path, "", change{id, ""}) {
+					return
+				}
+			case rand.IntN(2) == 0:
+				quantity := state[strings.LastIndex(state, " "):]
+				if !s.send("PUT", path, body, change{id, name + quantity}) {
+					return
+				}
+			default:
+				quantity := fmt.Sprint(rand.IntN(1000))
+				if !s.send("PATCH", "/inventory/"+path[len("/pets/"):], `{"quantity":`+quantity+`}`, change{id, state[:strings.LastIndex(state, " ")+1] + quantity}) {
+					return
+				}
+			}
+			if n%3 != 0 {
+				break // most pets are left as they are
+			}
+		}
+	}
+}
+
+// onDisk returns the pets in the snapshot file, as a shelf knows them.
+func onDisk(t *testing.T, file string) map[int64]string {
+	t.Helper()
+	st, err := parse([]byte(read(t, file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int64]string{}
+	for id, pet := range st.pets.after(0) {
+		found[id] = fmt.Sprint(pet.value.Name, " ", pet.value.Quantity)
+	}
+	return found
+}
+
+// TestCrash kills the program while 16 clients write, and holds what was answered against what the next start finds.
+func TestCrash(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGTERM")
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			folder := t.TempDir()
+			file, keys := filepath.Join(folder, "petstore.json"), filepath.Join(folder, "keys.json")
+			os.WriteFile(file, []byte(`{"categories":[{"id":1,"name":"c"}]}`), 0o644)
+			os.WriteFile(keys, []byte(`[{"key":"crash","plan":"enterprise","perMinute":1000000000,"perDay":1000000000}]`), 0o644)
+			answers, lost, unanswered := 0, 0, 0
+			known := map[int64]string{}
+			for round := range rounds(t, "CRASH_ROUNDS") {
+				p := start(t, "-data", file, "-keys", keys)
+				shelves := make([]*shelf, 16)
+				var writers sync.WaitGroup
+				transport := &http.Transport{MaxIdleConnsPerHost: len(shelves)}
+				for i := range shelves {
+					shelves[i] = &shelf{t: t, p: p, client: &http.Client{Transport: transport}, pets: map[int64]string{}}
+					writers.Go(func() { shelves[i].write(i, round) })
+				}
+				time.Sleep(time.Duration(10+rand.IntN(150)) * time.Millisecond) // not a wait but the moment of the crash
+				p.Process.Signal(signal)
+				writers.Wait()
+				transport.CloseIdleConnections()
+				if code, printed := p.end(); signal == syscall.SIGTERM && code != 0 {
+					t.Errorf("exit code %d: %s", code, printed)
+				}
+
+				next := start(t, "-data", file, "-keys", keys) // it must take the file as it is
+				status, _ := next.do(t, "GET", "/healthz", "")
+				next.Process.Kill()
+				next.end()
+				if status != 200 {
+					t.Errorf("round %d: /healthz says %d", round, status)
+				}
+				found := onDisk(t, file)
+				pending := map[change]bool{}
+				for _, s := range shelves {
+					answers += s.answers
+					for id, state := range s.pets {
+						known[id] = state
+					}
+					if s.pending != nil {
+						pending[*s.pending] = true
+					}
+				}
+				for id := range known {
+					if _, ok := found[id]; !ok {
+						found[id] = ""
+					}
+				}
+				for id, state := range found {
+					before, ours := known[id]
+					switch {
+					case ours && before == state:
+					case pending[change{id, state}] || !ours && pending[change{0, state}]:
+						unanswered++
+					default:
+						lost++
+						t.Errorf("round %d: pet %d is %q, and %q was answered", round, id, state, before)
+					}
+				}
+				known = found
+				if names := files(t, folder); len(names) != 2 {
+					t.Errorf("round %d: files %v", round, names)
+				}
+			}
+			t.Logf("%d writes answered, %d lost; %d more were kept though not answered", answers, lost, unanswered)
+		})
+	}
+}
+
+// TestSoak reads, writes and deletes at full speed for as many seconds as SOAK says. What is kept stays the same
+// in size, so the memory must not grow from the middle to the end.
+func TestSoak(t *testing.T) {
+	seconds, err := strconv.Atoi(os.Getenv("SOAK"))
+	if err != nil {
+		t.Skip("SOAK=60 runs it for a minute")
+	}
+	s := newService(t, filepath.Join(t.TempDir(), "petstore.json"), false)
+	defer s.store.Close()
+	var requests atomic.Int64
+	call := func(method, target, body string, want int) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, target, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer big")
+		w := httptest.NewRecorder()
+		if s.handler.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s %s: status %d: %s", method, target, w.Code, w.Body)
+		}
+		requests.Add(1)
+		return w
+	}
+	half := func() (heap uint64) {
+		end := time.Now().Add(time.Duration(seconds) * time.Second / 2)
+		var clients sync.WaitGroup
+		for range 8 {
+			clients.Go(func() {
+				for time.Now().Before(end) {
+					path := call("POST", "/pets", `{"name":"brief","categoryId":1}`, 201).Header().Get("Location")
+					order := call("POST", "/store/orders", `{"petId":`+path[len("/pets/"):]+`}`, 201).Header().Get("Location")
+					call("PUT", path, `{"name":"still brief","categoryId":2,"status":"sold"}`, 200)
+					call("PATCH", "/inventory"+path[len("/pets"):], `{"quantity":5}`, 200)
+					call("GET", path, "", 200)
+					call("GET", "/pets?limit=100", "", 200)
+					call("GET", "/nothing", "", 404)
+					call("POST", "/pets", `{"name":null}`, 400)
+					call("DELETE", path, "", 409)
+					call("DELETE", order, "", 204)
+					call("DELETE", path, "", 204)
+				}
+			})
+		}
+		clients.Wait()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	middle := half()
+	end := half()
+	t.Logf("%d requests; heap %d KiB at the middle, %d KiB at the end", requests.Load(), middle>>10, end>>10)
+	if end > middle+middle/20 {
+		t.Errorf("the heap grew from %d to %d bytes", middle, end)
+	}
+}
