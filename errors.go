@@ -94,7 +94,7 @@ func (s *Server) serve(h handler, open bool) http.HandlerFunc {
 		}
 		header.Set("Content-Type", "application/json")
 		maps.Copy(header, a.header)
-		if a.status == http.StatusNoContent {
+		if a.body == nil {
 			header.Del("Content-Type")
 		} else {
 			header.Set("Content-Length", strconv.Itoa(len(a.body)))

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -37,12 +38,13 @@ var deprecation = http.Header{
 
 // Server answers the requests of the API from its store.
 type Server struct {
-	store   *Store
-	limits  *Limits
-	log     *log.Logger
-	verbose bool   // log each request
-	origin  string // whose pages may call the API (CORS); empty: none
-	mux     *http.ServeMux
+	store      *Store
+	limits     *Limits
+	log        *log.Logger
+	verbose    bool   // log each request
+	origin     string // whose pages may call the API (CORS); empty: none
+	publicKeys string // the demo keys, where the server runs on them
+	mux        *http.ServeMux
 }
 
 // A route is a pattern of http.ServeMux and what answers it.
@@ -86,6 +88,7 @@ func (s *Server) handler() http.Handler {
 		s.mux.Handle("GET "+page.pattern, s.serve(page.handler, true))
 		s.mux.Handle(page.pattern, s.serve(s.noRoute, true))
 	}
+	s.mux.Handle("GET /docs/keys.json", s.serve(s.keys, true))
 	return s.mux
 }
 
@@ -107,14 +110,39 @@ func (s *Server) noRoute(r *http.Request) (answer, error) {
 	return answer{}, err
 }
 
-// page answers with a file of docs.
+// page answers with a file of docs. Its policy lets it load nothing from elsewhere, and a browser that has it
+// asks each time whether it is still the same (RFC 9110, section 13.1.2).
 func (s *Server) page(r *http.Request) (answer, error) {
 	name := cmp.Or(strings.TrimPrefix(path.Base(r.URL.Path), "/"), "index.html")
 	body, err := docs.ReadFile("docs/" + name)
 	if err != nil {
 		return s.noRoute(r)
 	}
-	return answer{http.StatusOK, body, http.Header{"Content-Type": {mime.TypeByExtension(path.Ext(name))}}}, nil
+	a := answer{http.StatusOK, body, http.Header{
+		"Content-Type":            {contentTypes[path.Ext(name)]},
+		"Content-Security-Policy": {"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+		"X-Content-Type-Options":  {"nosniff"},
+		"Cache-Control":           {"no-cache"},
+		"Etag":                    {fmt.Sprintf(`"%x"`, sha256.Sum256(body))},
+	}}
+	if r.Header.Get("If-None-Match") == a.header.Get("Etag") {
+		a.status, a.body = http.StatusNotModified, nil
+	}
+	return a, nil
+}
+
+// contentTypes are those of the files in docs, on every system alike.
+var contentTypes = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".json": "application/json",
+	".png":  "image/png",
+}
+
+// keys tells the page which keys it may offer: the demo keys, and none where the server has its own.
+func (s *Server) keys(*http.Request) (answer, error) {
+	return answer{status: http.StatusOK, body: []byte(cmp.Or(s.publicKeys, "[]"))}, nil
 }
 
 func (s *Server) health(*http.Request) (answer, error) {

@@ -531,8 +531,10 @@ func TestPages(t *testing.T) {
 		{"/", "text/html; charset=utf-8", 200},
 		{"/openapi.json", "application/json", 200},
 		{"/docs/openapi.json", "application/json", 200},
+		{"/docs/keys.json", "application/json", 200},
 		{"/healthz", "application/json", 200},
 		{"/docs/none", "application/json", 404},
+		{"/docs/none.html", "application/json", 404},
 		{"/docs/..%2fmain.go", "application/json", 404},
 	} {
 		resp := s.do("GET", test.target, "", "Authorization")
@@ -543,6 +545,37 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s has rate headers", test.target)
 		}
 	}
+	entries, err := docs.ReadDir("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		resp := s.do("GET", "/docs/"+entry.Name(), "", "Authorization")
+		tag := resp.Header.Get("ETag")
+		want := http.Header{
+			"Content-Type":            {contentTypes[filepath.Ext(entry.Name())]},
+			"Content-Length":          {fmt.Sprint(resp.ContentLength)},
+			"Content-Security-Policy": {"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+			"X-Content-Type-Options":  {"nosniff"},
+			"Cache-Control":           {"no-cache"},
+			"Etag":                    {tag},
+		}
+		if diff := gocmp.Diff(want, resp.Header); diff != "" || len(tag) < 10 || want.Get("Content-Type") == "" {
+			t.Errorf("%s: headers (-want +got):\n%s", entry.Name(), diff)
+		}
+		again := s.do("GET", "/docs/"+entry.Name(), "", "Authorization", "If-None-Match: "+tag)
+		if body, _ := io.ReadAll(again.Body); again.StatusCode != 304 || len(body) > 0 || again.Header.Get("ETag") != tag || again.Header.Get("Content-Length") != "" {
+			t.Errorf("%s: with its ETag, status %d and %d bytes", entry.Name(), again.StatusCode, len(body))
+		}
+	}
+}
+
+// The page may offer the demo keys, and no others.
+func TestKeysOfThePage(t *testing.T) {
+	s := freshService(t)
+	s.run([]step{{"GET", "/docs/keys.json", "", 200, "[]"}})
+	s.publicKeys = demoKeys
+	s.run([]step{{"GET", "/docs/keys.json", "", 200, demoKeys}})
 }
 
 func TestPanic(t *testing.T) {

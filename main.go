@@ -92,12 +92,11 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 
 // listenAndServe serves until ctx is done, and then finishes what is in flight and saves a last snapshot.
 func (s *Server) listenAndServe(ctx context.Context, addr, data, keysFile string, synced bool, stderr io.Writer) error {
-	keys := []byte(demoKeys)
-	var err error
-	if keysFile != "" {
-		if keys, err = os.ReadFile(keysFile); err != nil {
-			return err
-		}
+	keys, err := []byte(demoKeys), error(nil)
+	if keysFile == "" {
+		s.publicKeys = demoKeys
+	} else if keys, err = os.ReadFile(keysFile); err != nil {
+		return err
 	}
 	if s.limits, err = newLimits(keys); err != nil {
 		return fmt.Errorf("%s: %w", keysFile, err)
