@@ -158,7 +158,7 @@ func (s *Server) listPets(r *http.Request) (answer, error) {
 	if status != "" {
 		q.err = cmp.Or(q.err, status.validate())
 	}
-	return list(s, q, pets, func(p Pet) bool {
+	return list(s, q, pets, func(p *Pet) bool {
 		return (status == "" || p.Status == status) && (category == 0 || p.CategoryID == category)
 	})
 }
@@ -295,28 +295,24 @@ func inventoryItem(r *record[Pet]) []byte {
 
 // list answers with the records that keep accepts, or all where it is nil, from behind the query's after up
 // to its limit, and with a Link to the next ones where more follow (RFC 8288).
-func list[T any](s *Server, q *query, k kind[T], keep func(T) bool) (answer, error) {
+func list[T any](s *Server, q *query, k kind[T], keep func(*T) bool) (answer, error) {
 	limit, after := q.number("limit", 20, 1, 100), q.number("after", 0, 0, math.MaxInt64)
 	if q.err != nil {
 		return answer{}, q.err
 	}
-	a := answer{status: http.StatusOK, body: []byte("[")}
-	var shown, last int64
+	a := answer{status: http.StatusOK}
+	lines, last := make([][]byte, 0, limit), int64(0)
 	for id, record := range k.table(s.store.view()).after(after) {
-		if keep != nil && !keep(record.value) {
+		if keep != nil && !keep(&record.value) {
 			continue
 		}
-		if shown == limit {
+		if len(lines) == cap(lines) {
 			a.header = http.Header{"Link": {q.next(last, limit)}}
 			break
 		}
-		if shown > 0 {
-			a.body = append(a.body, ",\n"...)
-		}
-		a.body = append(a.body, bytes.TrimSuffix(k.show(record), []byte("\n"))...)
-		shown, last = shown+1, id
+		lines, last = append(lines, bytes.TrimSuffix(k.show(record), []byte("\n"))), id
 	}
-	a.body = append(a.body, "]\n"...)
+	a.body = slices.Concat([]byte("["), bytes.Join(lines, []byte(",\n")), []byte("]\n"))
 	return a, nil
 }
 

@@ -34,6 +34,9 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if answers := os.Getenv("PETSTORE_BARE"); answers != "" {
+		serveBare(strings.Split(answers, "\x1e"))
+	}
 	code := m.Run()
 	if path, err := binary(); err == nil {
 		os.RemoveAll(filepath.Dir(path))
@@ -56,7 +59,12 @@ func start(t testing.TB, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Cmd: exec.Command(path, append([]string{"-addr", "localhost:0"}, args...)...), read: make(chan bool)}
+	return startCommand(t, exec.Command(path, append([]string{"-addr", "localhost:0"}, args...)...))
+}
+
+func startCommand(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{Cmd: cmd, read: make(chan bool)}
 	pipe, err := p.Cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// serveBare is what the server is measured against: net/http and its mux, answering ready-made bytes with ready-made headers.
+func serveBare(answers []string) {
+	mux := http.NewServeMux()
+	for _, answer := range answers {
+		pattern, body, _ := strings.Cut(answer, "\n")
+		status := map[bool]int{true: 201, false: 200}[strings.HasPrefix(pattern, "POST")]
+		header := http.Header{"Content-Type": {"application/json"}, "Content-Length": {strconv.Itoa(len(body))},
+			"X-RateLimit-Limit": {"1000000000"}, "X-RateLimit-Remaining": {"999999999"}, "X-RateLimit-Reset": {"1795253310"}}
+		bytes := []byte(body)
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			for name, values := range header {
+				w.Header()[name] = values
+			}
+			w.WriteHeader(status)
+			w.Write(bytes)
+		})
+	}
+	listener, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Fprintf(os.Stderr, "Petstore API: http://%s\n", listener.Addr())
+	log.Fatal(http.Serve(listener, mux))
+}
+
+// cpu returns the time that all threads of a process have run.
+func cpu(b testing.TB, pid int) (total time.Duration) {
+	b.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || threads == nil {
+		b.Skip("only Linux tells the processor time of another process")
+	}
+	for _, thread := range threads {
+		stat, _ := os.ReadFile(thread)
+		ran, _, _ := strings.Cut(string(stat), " ")
+		nanoseconds, _ := strconv.ParseInt(ran, 10, 64)
+		total += time.Duration(nanoseconds)
+	}
+	return total
+}
+
+// A round is what one load of requests cost.
+type round struct {
+	cpu, p99  time.Duration // the first per request
+	perSecond float64
+}
+
+// load sends the request n times over 32 connections.
+func load(b testing.TB, p *process, request string, n int) round {
+	b.Helper()
+	const connections = 32
+	took := make([]time.Duration, connections*(n/connections))
+	var clients sync.WaitGroup
+	before, begin := cpu(b, p.Process.Pid), time.Now()
+	for c := range connections {
+		clients.Go(func() {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			defer conn.Close()
+			answers, sent := bufio.NewReaderSize(conn, 32<<10), []byte(request)
+			for i := range n / connections {
+				start := time.Now()
+				conn.Write(sent)
+				resp, err := http.ReadResponse(answers, nil)
+				if err != nil || resp.StatusCode > 201 {
+					b.Errorf("%v %v", resp, err)
+					return
+				}
+				io.Copy(io.Discard, resp.Body)
+				took[c*(n/connections)+i] = time.Since(start)
+			}
+		})
+	}
+	clients.Wait()
+	elapsed, used := time.Since(begin), cpu(b, p.Process.Pid)-before
+	slices.Sort(took)
+	return round{used / time.Duration(len(took)), took[len(took)*99/100], float64(len(took)) / elapsed.Seconds()}
+}
+
+// TestAgainstBare prints what a request costs the server beside what it costs net/http alone. COMPARE is the
+// number of rounds.
+func TestAgainstBare(t *testing.T) {
+	rounds, err := strconv.Atoi(os.Getenv("COMPARE"))
+	if err != nil {
+		t.Skip("COMPARE=5 compares the server with net/http alone")
+	}
+	folder := t.TempDir()
+	keys, file := filepath.Join(folder, "keys.json"), filepath.Join(folder, "petstore.json")
+	os.WriteFile(keys, []byte(`[{"key":"bench","plan":"enterprise","perMinute":1000000000,"perDay":1000000000}]`), 0o644)
+	os.WriteFile(file, []byte(text(t, manyPets(1000))), 0o644)
+	quick := start(t, "-keys", keys, "-data", file, "-sync=false")
+	second := filepath.Join(folder, "synced.json")
+	os.WriteFile(second, []byte(text(t, manyPets(1000))), 0o644)
+	synced := start(t, "-keys", keys, "-data", second)
+
+	header := " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bench\r\n"
+	body := `{"name":"Pet number 1001","categoryId":1,"status":"available"}`
+	post := "POST /pets" + header + "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+	kinds := []struct {
+		name, request string
+		server        *process
+		n             int
+	}{
+		{"GET one pet", "GET /pets/500" + header + "\r\n", quick, 40000},
+		{"GET 20 pets", "GET /pets?limit=20" + header + "\r\n", quick, 40000},
+		{"GET 100 pets", "GET /pets?limit=100" + header + "\r\n", quick, 20000},
+		{"POST, -sync=false", post, quick, 40000},
+		{"POST, -sync", post, synced, 3000},
+	}
+	s := newService(t, "", false)
+	s.store.current = manyPets(1000)
+	var answers []string
+	for _, target := range []string{"/pets/500", "/pets?limit=20", "/pets?limit=100"} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("GET", target, nil)
+		r.Header.Set("Authorization", "Bearer big")
+		s.handler.ServeHTTP(w, r)
+		answers = append(answers, w.Body.String())
+	}
+	// The mux of the bare server tells lists apart by their path, for it reads no query.
+	bareArgs := []string{"GET /pets/{petId}\n" + answers[0], "GET /twenty\n" + answers[1], "GET /hundred\n" + answers[2],
+		"POST /pets\n" + strings.Replace(answers[0], "500", "1001", 2)}
+	bare := startBare(t, bareArgs)
+	paths := strings.NewReplacer("/pets?limit=20 ", "/twenty ", "/pets?limit=100 ", "/hundred ")
+
+	t.Logf("%-18s %8s %8s %6s   %-18s %9s %9s %8s %8s", "CPU per request", "bare", "server", "ratio", "median (range)", "bare/s", "server/s", "bare p99", "server p99")
+	for _, kind := range kinds {
+		var ours, theirs []round
+		var ratios []float64
+		for range rounds {
+			a := load(t, bare, paths.Replace(kind.request), kind.n)
+			b := load(t, kind.server, kind.request, kind.n)
+			ours, theirs = append(ours, b), append(theirs, a)
+			ratios = append(ratios, float64(b.cpu)/float64(a.cpu))
+		}
+		slices.Sort(ratios)
+		best := func(rounds []round) round {
+			return slices.MinFunc(rounds, func(a, b round) int { return int(a.cpu - b.cpu) })
+		}
+		a, b := best(theirs), best(ours)
+		t.Logf("%-18s %8v %8v %6.2f   %.2f (%.2f-%.2f)   %9.0f %9.0f %8v %8v", kind.name, a.cpu, b.cpu, float64(b.cpu)/float64(a.cpu),
+			ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], a.perSecond, b.perSecond, a.p99.Round(time.Microsecond), b.p99.Round(time.Microsecond))
+	}
+}
+
+// startBare runs this test binary as the bare server.
+func startBare(t testing.TB, answers []string) *process {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path)
+	cmd.Env = append(os.Environ(), "PETSTORE_BARE="+strings.Join(answers, "\x1e"))
+	return startCommand(t, cmd)
+}
+
+// manyPets returns a state of n pets in one category.
+func manyPets(n int) *state {
+	st := new(state)
+	st.categories.insert(1, newRecord(Category{1, NewCategory{Name: "Dogs"}}))
+	for id := int64(1); id <= int64(n); id++ {
+		st.pets.insert(id, newRecord(Pet{id, NewPet{fmt.Sprintf("Pet number %d", id), 1, Available}, id % 100}))
+	}
+	return st
+}
+
+func BenchmarkHandler(b *testing.B) {
+	for _, n := range []int{1000, 1_000_000} {
+		st := manyPets(n)
+		for _, bench := range []struct{ name, method, target, body string }{
+			{"one", "GET", fmt.Sprint("/pets/", n/2), ""},
+			{"list20", "GET", fmt.Sprint("/pets?after=", n/2), ""},
+			{"list100", "GET", fmt.Sprint("/pets?limit=100&after=", n/2), ""},
+			{"post", "POST", "/pets", `{"name":"Luna","categoryId":1,"status":"sold"}`},
+			{"put", "PUT", fmt.Sprint("/pets/", n/2), `{"name":"Luna","categoryId":1,"status":"sold"}`},
+			{"patch", "PATCH", fmt.Sprint("/inventory/", n/2), `{"quantity":5}`},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", bench.name, n), func(b *testing.B) {
+				s := newService(b, "", false)
+				defer s.store.Close()
+				s.store.current = st
+				w := discard{http.Header{}}
+				r := httptest.NewRequest(bench.method, bench.target, nil)
+				r.Header.Set("Authorization", "Bearer big")
+				b.ReportAllocs()
+				for b.Loop() {
+					r.Body = io.NopCloser(strings.NewReader(bench.body))
+					clear(w.header)
+					s.handler.ServeHTTP(w, r)
+				}
+			})
+		}
+	}
+}
+
+// discard is a ResponseWriter that costs nothing.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d discard) WriteHeader(int)             {}
+
+func BenchmarkSnapshot(b *testing.B) {
+	for _, n := range []int{1000, 1_000_000} {
+		st := manyPets(n)
+		var file bytes.Buffer
+		st.write(&file)
+		b.Run(fmt.Sprintf("save/%d", n), func(b *testing.B) {
+			s := open(b, filepath.Join(b.TempDir(), "petstore.json"), false)
+			defer s.Close()
+			b.SetBytes(int64(file.Len()))
+			for b.Loop() {
+				if err := s.replaceFile(st); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("write/%d", n), func(b *testing.B) {
+			b.SetBytes(int64(file.Len()))
+			for b.Loop() {
+				st.write(io.Discard)
+			}
+		})
+		b.Run(fmt.Sprintf("load/%d", n), func(b *testing.B) {
+			b.SetBytes(int64(file.Len()))
+			for b.Loop() {
+				if _, err := parse(file.Bytes()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
