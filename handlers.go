@@ -301,7 +301,7 @@ func list[T any](s *Server, q *query, k kind[T], keep func(*T) bool) (answer, er
 		return answer{}, q.err
 	}
 	a := answer{status: http.StatusOK}
-	lines, last := make([][]byte, 0, limit), int64(0)
+	lines, size, last := make([][]byte, 0, limit), len("[]\n"), int64(0)
 	for id, record := range k.table(s.store.view()).after(after) {
 		if keep != nil && !keep(&record.value) {
 			continue
@@ -310,9 +310,17 @@ func list[T any](s *Server, q *query, k kind[T], keep func(*T) bool) (answer, er
 			a.header = http.Header{"Link": {q.next(last, limit)}}
 			break
 		}
-		lines, last = append(lines, bytes.TrimSuffix(k.show(record), []byte("\n"))), id
+		line := k.show(record)
+		lines, size, last = append(lines, line), size+len(line)+len(","), id
 	}
-	a.body = slices.Concat([]byte("["), bytes.Join(lines, []byte(",\n")), []byte("]\n"))
+	a.body = append(make([]byte, 0, size), '[')
+	for i, line := range lines {
+		if i > 0 {
+			a.body = append(a.body, ",\n"...)
+		}
+		a.body = append(a.body, line[:len(line)-len("\n")]...)
+	}
+	a.body = append(a.body, "]\n"...)
 	return a, nil
 }
 
@@ -463,14 +471,18 @@ func decodeObject(data []byte, b body) error {
 	if err := json.Unmarshal(data, new(json.RawMessage)); errors.As(err, &syntax) {
 		return invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, err)
 	}
-	dec := json.NewDecoder(bytes.NewReader(data)) // no syntax error is left for it to find
-	if start, _ := dec.Token(); start != json.Delim('{') || !utf8.Valid(data) {
+	token, rest := cutToken(data)
+	if token[0] != '{' || !utf8.Valid(data) {
 		return invalid("The JSON must be one object, in UTF-8.")
 	}
 	fields := b.fields()
 	given := make([]bool, len(fields))
-	for dec.More() {
-		name, _ := dec.Token()
+	for token, rest = cutToken(rest); token[0] != '}'; token, rest = cutToken(rest) {
+		if token[0] == ',' {
+			continue
+		}
+		var name string
+		json.Unmarshal(token, &name)
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if i < 0 {
 			return invalid("The field %.40q is unknown; leave it out.", name)
@@ -479,9 +491,9 @@ func decodeObject(data []byte, b body) error {
 			return invalid("%s must be given once, not twice.", name)
 		}
 		given[i] = true
-		var value json.RawMessage
-		dec.Decode(&value)
-		if string(value) == "null" || json.Unmarshal(value, fields[i].into) != nil {
+		_, rest = cutToken(rest) // the colon
+		token, rest = cutToken(rest)
+		if string(token) == "null" || json.Unmarshal(token, fields[i].into) != nil {
 			return invalid("%s must be %s.", name, fields[i].kind())
 		}
 	}
@@ -491,4 +503,25 @@ func decodeObject(data []byte, b body) error {
 		}
 	}
 	return b.validate()
+}
+
+// cutToken cuts the first token off well-formed JSON: a string, a number, a word, or a delimiter.
+func cutToken(data []byte) (token, rest []byte) {
+	const delimiters, space = "{}[]:,", " \t\r\n"
+	data = bytes.TrimLeft(data, space)
+	end := 1
+	switch {
+	case data[0] == '"':
+		for ; data[end] != '"'; end++ {
+			if data[end] == '\\' {
+				end++
+			}
+		}
+		end++
+	case strings.IndexByte(delimiters, data[0]) < 0:
+		for end < len(data) && strings.IndexByte(delimiters+space, data[end]) < 0 {
+			end++
+		}
+	}
+	return data[:end], data[end:]
 }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -50,7 +51,7 @@ func encode(value any) []byte {
 	if err := enc.Encode(value); err != nil {
 		panic(err)
 	}
-	return line.Bytes()
+	return bytes.Clone(line.Bytes()) // without the room that the buffer has left
 }
 
 const pageSize = 512
@@ -227,8 +228,9 @@ func appendLine[T any](line []byte, r *record[T]) []byte {
 	return append(line, r.json[:len(r.json)-len("\n")]...)
 }
 
-// saveInterval is how often the store looks after its file, so that an unsynced write is saved within a second.
-const saveInterval = time.Second / 2
+// saveInterval is how often the store looks after its file. It leaves a tenth of the second in which an unsynced
+// write is to be on disk to the save itself.
+const saveInterval = 900 * time.Millisecond
 
 // A Store holds the state in memory and its snapshot in a file. One goroutine does all the saving.
 type Store struct {
@@ -285,6 +287,7 @@ func openStore(path string, synced bool, log *log.Logger) (*Store, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s.saved = s.current
+	debug.FreeOSMemory() // reading a large file takes several times its size
 	if fresh {
 		if err := s.replaceFile(s.current); err != nil {
 			return nil, err
