@@ -12,10 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -255,5 +257,82 @@ func BenchmarkSnapshot(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkGroupCommit tells how many of the writes of 32 clients share a save.
+func BenchmarkGroupCommit(b *testing.B) {
+	file := filepath.Join(b.TempDir(), "petstore.json")
+	os.WriteFile(file, []byte(text(b, manyPets(1000))), 0o644)
+	s := newService(b, file, true)
+	defer s.store.Close()
+	server := httptest.NewServer(s.handler)
+	defer server.Close()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
+	var mu sync.Mutex
+	saves := map[*state]bool{} // each save publishes a state of its own
+	var clients sync.WaitGroup
+	var next atomic.Int64
+	for range 32 {
+		clients.Go(func() {
+			for next.Add(1) <= int64(b.N) {
+				r, _ := http.NewRequest("PATCH", server.URL+"/inventory/500", strings.NewReader(`{"quantity":5}`))
+				r.Header.Set("Authorization", "Bearer big")
+				resp, err := client.Do(r)
+				if err != nil || resp.StatusCode != 200 {
+					b.Error(resp, err)
+					return
+				}
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				mu.Lock()
+				saves[s.store.view()] = true
+				mu.Unlock()
+			}
+		})
+	}
+	clients.Wait()
+	b.ReportMetric(float64(b.N)/float64(len(saves)), "writes/save")
+}
+
+// TestMillionPets prints what a million pets cost: the start, the memory, and what reads notice of a save.
+func TestMillionPets(t *testing.T) {
+	if os.Getenv("COMPARE") == "" {
+		t.Skip("COMPARE=5 measures the server with a million pets")
+	}
+	folder := t.TempDir()
+	keys, file := filepath.Join(folder, "keys.json"), filepath.Join(folder, "petstore.json")
+	os.WriteFile(keys, []byte(`[{"key":"bench","plan":"enterprise","perMinute":1000000000,"perDay":1000000000}]`), 0o644)
+	os.WriteFile(file, []byte(text(t, manyPets(1_000_000))), 0o644)
+	runtime.GC()
+	begin := time.Now()
+	p := start(t, "-keys", keys, "-data", file, "-sync=false")
+	t.Logf("started in %v", time.Since(begin).Round(time.Millisecond))
+	header := " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bench\r\n"
+	get := "GET /pets?limit=20&after=500000" + header + "\r\n"
+	const n = 60000
+	load(t, p, get, n)
+	status := read(t, fmt.Sprintf("/proc/%d/status", p.Process.Pid))
+	resident, _, _ := strings.Cut(status[strings.Index(status, "VmRSS:"):], "\n")
+	t.Logf("after %d reads %s", n, resident)
+	for range 3 {
+		quiet := load(t, p, get, n)
+		stop := make(chan bool)
+		var writer sync.WaitGroup
+		writer.Go(func() { // a write now and then makes every tick save
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(100 * time.Millisecond):
+					load(t, p, "PATCH /inventory/5"+header+"Content-Length: 14\r\n\r\n{\"quantity\":5}", 32)
+				}
+			}
+		})
+		saving := load(t, p, get, n)
+		close(stop)
+		writer.Wait()
+		t.Logf("99th percentile of reads: %v, and while it saves each second %v (%.2f times)", quiet.p99.Round(time.Microsecond),
+			saving.p99.Round(time.Microsecond), float64(saving.p99)/float64(quiet.p99))
 	}
 }
