@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -167,7 +168,15 @@ func parse(data []byte) (*state, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	var file snapshot
-	if err := dec.Decode(&file); err != nil {
+	line := func(offset int64) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	switch err := dec.Decode(&file); {
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("line %d: %w", line(syntax.Offset), err)
+	case errors.As(err, &mismatch):
+		return nil, fmt.Errorf("line %d: %s cannot be a JSON %s", line(mismatch.Offset), cmp.Or(mismatch.Field[strings.LastIndex(mismatch.Field, ".")+1:], "the whole"), mismatch.Value)
+	case err != nil:
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF || !bytes.HasPrefix(data, []byte("{")) || !utf8.Valid(data) {
