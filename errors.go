@@ -44,6 +44,13 @@ func invalid(format string, args ...any) error {
 	return fail(http.StatusBadRequest, format, args...)
 }
 
+func unavailable(format string, args ...any) error {
+	return fail(http.StatusServiceUnavailable, format, args...)
+}
+
+// errUnsaved is the result of a change that the store undid.
+var errUnsaved = unavailable("The store cannot save to its disk now, so nothing was changed; try again later.")
+
 // retryAfter tells the client to wait: whole seconds, rounded up (RFC 9110, section 10.2.3).
 func (e *Error) retryAfter(wait time.Duration) *Error {
 	seconds := max(1, (wait+time.Second-1)/time.Second)
@@ -67,11 +74,17 @@ func (s *Server) serve(h handler, open bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		now := time.Now()
 		header := w.Header()
+		var plan string
+		a := answer{status: http.StatusNoContent}
+		defer func() {
+			if s.verbose {
+				s.log.Printf("%s %q %d %s plan=%q", r.Method, r.URL.Path, a.status, time.Since(now), plan)
+			}
+		}()
 		if s.cors(r, header) {
-			w.WriteHeader(http.StatusNoContent)
+			w.WriteHeader(a.status)
 			return
 		}
-		var plan string
 		var err error
 		if !open {
 			var q quota
@@ -81,13 +94,12 @@ func (s *Server) serve(h handler, open bool) http.HandlerFunc {
 			header["X-RateLimit-Remaining"] = []string{strconv.FormatInt(q.left, 10)}
 			header["X-RateLimit-Reset"] = []string{strconv.FormatInt(q.reset.Add(time.Second-1).Unix(), 10)}
 		}
-		var a answer
 		if err == nil {
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			a, err = s.run(h, r)
 		}
 		if err != nil {
-			a = s.failure(err).answer()
+			a = s.failure(err)
 		}
 		if r.TransferEncoding != nil {
 			header.Set("Connection", "close") // net/http hides a length beside it (RFC 9112, section 6.1)
@@ -101,9 +113,6 @@ func (s *Server) serve(h handler, open bool) http.HandlerFunc {
 		}
 		w.WriteHeader(a.status)
 		w.Write(a.body)
-		if s.verbose {
-			s.log.Printf("%s %q %d %s plan=%q", r.Method, r.URL.Path, a.status, time.Since(now), plan)
-		}
 	}
 }
 
@@ -117,21 +126,13 @@ func (s *Server) run(h handler, r *http.Request) (a answer, err error) {
 	return h(r)
 }
 
-// failure returns the Error that a client sees for err. What it must not see is logged.
-func (s *Server) failure(err error) *Error {
-	var known *Error
-	var storage storageError
-	switch {
-	case errors.As(err, &known):
-		return known
-	case errors.As(err, &storage):
-		return fail(http.StatusServiceUnavailable, "%s", storage)
+// failure returns the answer to a request that failed. What no client should see is logged.
+func (s *Server) failure(err error) answer {
+	var e *Error
+	if !errors.As(err, &e) {
+		s.log.Print(err)
+		e = fail(http.StatusInternalServerError, "The server failed on this request; try again, and report it if it fails again.")
 	}
-	s.log.Print(err)
-	return fail(http.StatusInternalServerError, "The server failed on this request; try again, and report it if it fails again.")
-}
-
-func (e *Error) answer() answer {
 	return answer{e.Status, encode(e), e.header}
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"math"
 	"mime"
 	"net/http"
@@ -113,7 +114,7 @@ func (s *Server) noRoute(r *http.Request) (answer, error) {
 // page answers with a file of docs. Its policy lets it load nothing from elsewhere, and a browser that has it
 // asks each time whether it is still the same (RFC 9110, section 13.1.2).
 func (s *Server) page(r *http.Request) (answer, error) {
-	name := cmp.Or(strings.TrimPrefix(path.Base(r.URL.Path), "/"), "index.html")
+	name := cmp.Or(r.PathValue("file"), strings.TrimPrefix(r.URL.Path, "/"), "index.html")
 	body, err := docs.ReadFile("docs/" + name)
 	if err != nil {
 		return s.noRoute(r)
@@ -164,20 +165,20 @@ func (s *Server) listPets(r *http.Request) (answer, error) {
 }
 
 func (s *Server) createPet(r *http.Request) (answer, error) {
-	return save(s, r, pets, &NewPet{Status: Available}, makePet)
+	return keep(s, r, pets, &NewPet{Status: Available}, makePet)
 }
 
 func (s *Server) getPet(r *http.Request) (answer, error) {
 	a, err := get(s, r, pets)
 	if err != nil {
-		a = s.failure(err).answer()
+		a = s.failure(err)
 	}
 	a.header = deprecation
 	return a, nil
 }
 
 func (s *Server) replacePet(r *http.Request) (answer, error) {
-	return save(s, r, pets, &NewPet{Status: Available}, makePet)
+	return keep(s, r, pets, &NewPet{Status: Available}, makePet)
 }
 
 func makePet(next *state, id int64, body *NewPet, old Pet) (Pet, error) {
@@ -200,13 +201,13 @@ func (s *Server) listCategories(r *http.Request) (answer, error) {
 }
 
 func (s *Server) createCategory(r *http.Request) (answer, error) {
-	return save(s, r, categories, &NewCategory{}, makeCategory)
+	return keep(s, r, categories, &NewCategory{}, makeCategory)
 }
 
 func (s *Server) getCategory(r *http.Request) (answer, error) { return get(s, r, categories) }
 
 func (s *Server) replaceCategory(r *http.Request) (answer, error) {
-	return save(s, r, categories, &NewCategory{}, makeCategory)
+	return keep(s, r, categories, &NewCategory{}, makeCategory)
 }
 
 func makeCategory(_ *state, id int64, body *NewCategory, _ Category) (Category, error) {
@@ -229,13 +230,13 @@ func (s *Server) listOrders(r *http.Request) (answer, error) {
 }
 
 func (s *Server) createOrder(r *http.Request) (answer, error) {
-	return save(s, r, orders, &Order{}, makeOrder)
+	return keep(s, r, orders, &Order{}, makeOrder)
 }
 
 func (s *Server) getOrder(r *http.Request) (answer, error) { return get(s, r, orders) }
 
 func (s *Server) replaceOrder(r *http.Request) (answer, error) {
-	return save(s, r, orders, &Order{}, makeOrder)
+	return keep(s, r, orders, &Order{}, makeOrder)
 }
 
 func makeOrder(next *state, id int64, body *Order, old Order) (Order, error) {
@@ -267,7 +268,7 @@ func (s *Server) listInventory(r *http.Request) (answer, error) {
 func (s *Server) getInventory(r *http.Request) (answer, error) { return get(s, r, inventory) }
 
 func (s *Server) updateInventory(r *http.Request) (answer, error) {
-	return save(s, r, inventory, &InventoryUpdate{}, func(_ *state, _ int64, body *InventoryUpdate, pet Pet) (Pet, error) {
+	return keep(s, r, inventory, &InventoryUpdate{}, func(_ *state, _ int64, body *InventoryUpdate, pet Pet) (Pet, error) {
 		pet.Quantity = body.Quantity
 		return pet, nil
 	})
@@ -333,9 +334,9 @@ func get[T any](s *Server, r *http.Request, k kind[T]) (answer, error) {
 	return answer{status: http.StatusOK, body: k.show(record)}, nil
 }
 
-// save decodes the body and keeps the record that make returns for it: in the place of the old one where the
+// keep decodes the body and keeps the record that make returns for it: in the place of the old one where the
 // path names one, else under the next id.
-func save[T any, B body](s *Server, r *http.Request, k kind[T], body B,
+func keep[T any, B body](s *Server, r *http.Request, k kind[T], body B,
 	make func(next *state, id int64, body B, old T) (T, error)) (answer, error) {
 	if err := decode(r, body); err != nil {
 		return answer{}, err
@@ -410,11 +411,11 @@ func parseQuery(r *http.Request, filters ...string) *query {
 	if err != nil {
 		err = invalid("The query must be name=value pairs joined by &, percent-encoded.")
 	}
-	for name, given := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(names, name) {
-			err = invalid("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
-		} else if len(given) > 1 || given[0] == "" {
-			err = invalid("%s must be given once, with a value.", name)
+			err = cmp.Or(err, invalid("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", ")))
+		} else if len(values[name]) > 1 || values.Get(name) == "" {
+			err = cmp.Or(err, invalid("%s must be given once, with a value.", name))
 		}
 	}
 	return &query{r.URL.Path, values, err}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -84,11 +85,10 @@ func (w *window) left(now time.Time) int64 { return int64(w.limiter.TokensAt(now
 type client struct {
 	plan string // empty for strangers
 
-	mu          sync.Mutex // guards what follows
-	windows     []window   // the minute and, for a key, the day
-	lastRefusal int64      // Unix second; 0 since a request was let through
-	firstStrike time.Time
-	strikes     int // seconds since firstStrike in which the client was refused again
+	mu          sync.Mutex  // guards what follows
+	windows     []window    // the minute and, for a key, the day
+	lastRefusal int64       // Unix second; 0 since a request was let through
+	strikes     []time.Time // one for each second of the last minute in which the client was refused again
 	banEnd      time.Time
 }
 
@@ -106,37 +106,35 @@ func (c *client) spend(now time.Time) (quota, error) {
 	if now.Before(c.banEnd) {
 		return c.banned(now)
 	}
-	tight := &c.windows[0]
+	tightest := &c.windows[0]
 	for i := range c.windows {
 		w := &c.windows[i]
 		w.renew(now)
-		if w.left(now) < tight.left(now) || w.left(now) == 0 && w.end.After(tight.end) {
-			tight = w
+		if w.left(now) < tightest.left(now) || w.left(now) == 0 && w.end.After(tightest.end) {
+			tightest = w
 		}
 	}
-	if tight.left(now) == 0 {
-		return c.refuse(now, tight)
+	if tightest.left(now) == 0 {
+		return c.refuse(now, tightest)
 	}
 	for i := range c.windows {
 		c.windows[i].limiter.AllowN(now, 1)
 	}
-	c.lastRefusal, c.firstStrike = 0, time.Time{}
-	return quota{tight.limit, tight.left(now), tight.end}, nil
+	c.lastRefusal, c.strikes = 0, nil
+	return quota{tightest.limit, tightest.left(now), tightest.end}, nil
 }
 
 // refuse tells of the spent window, and bans a key that was refused again in each of 10 seconds of a minute.
 func (c *client) refuse(now time.Time, spent *window) (quota, error) {
 	second := now.Unix()
-	if again := c.lastRefusal != 0 && second > c.lastRefusal; again {
-		if now.Sub(c.firstStrike) > time.Minute {
-			c.firstStrike, c.strikes = now, 0
-		}
-		c.strikes++
-		if c.strikes == 10 && c.plan != "" {
-			c.lastRefusal, c.firstStrike = 0, time.Time{}
-			c.banEnd = now.Add(5 * time.Minute)
-			return c.banned(now)
-		}
+	if c.plan != "" && c.lastRefusal != 0 && second > c.lastRefusal {
+		c.strikes = slices.DeleteFunc(c.strikes, func(strike time.Time) bool { return now.Sub(strike) > time.Minute })
+		c.strikes = append(c.strikes, now)
+	}
+	if len(c.strikes) == 10 {
+		c.lastRefusal, c.strikes = 0, nil
+		c.banEnd = now.Add(5 * time.Minute)
+		return c.banned(now)
 	}
 	c.lastRefusal = max(c.lastRefusal, second)
 	err := fail(http.StatusTooManyRequests, "All %d requests of this window are spent; wait as long as Retry-After says.", spent.limit)
@@ -209,7 +207,7 @@ func requestKey(r *http.Request) string {
 	return strings.TrimLeft(key, " ")
 }
 
-// stranger returns the client that stands for an IPv4 address or an IPv6 /64, and lives for its minute only.
+// stranger returns the client that stands for an IPv4 address or an IPv6 /64 in its present minute.
 func (l *Limits) stranger(remote string, now time.Time) *client {
 	from, _ := netip.ParseAddrPort(remote)
 	addr := from.Addr().Unmap()
@@ -218,21 +216,27 @@ func (l *Limits) stranger(remote string, now time.Time) *client {
 	defer l.mu.Unlock()
 	c := l.strangers[network]
 	if c == nil || !now.Before(c.windows[0].end) {
+		if len(l.strangers) == 0 {
+			time.AfterFunc(time.Minute, l.forget)
+		}
 		c = &client{windows: []window{{limit: plans["free"][0], length: time.Minute}}}
 		c.windows[0].renew(now)
 		l.strangers[network] = c
-		time.AfterFunc(time.Minute, func() { l.forget(network, c) })
 	}
 	return c
 }
 
-func (l *Limits) forget(network netip.Prefix, c *client) {
+// forget drops the strangers whose minute is over, and comes again while any are left.
+func (l *Limits) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.strangers[network] == c {
-		delete(l.strangers, network)
+	now, kept := time.Now(), map[netip.Prefix]*client{} // a new map, for an emptied one keeps its memory
+	for network, c := range l.strangers {
+		if now.Before(c.windows[0].end) {
+			kept[network] = c
+		}
 	}
-	if len(l.strangers) == 0 {
-		l.strangers = map[netip.Prefix]*client{} // an emptied map keeps its memory
+	if l.strangers = kept; len(kept) > 0 {
+		time.AfterFunc(time.Minute, l.forget)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -24,15 +25,10 @@ import (
 	"unicode/utf8"
 )
 
-// A storageError is a fault of the store in words that a client may see.
-type storageError string
-
-func (e storageError) Error() string { return string(e) }
-
-const errUnsaved = storageError("The store cannot save to its disk now, so nothing was changed; try again later.")
-
 // errForeign is why the store no longer saves once another program has changed its file.
 var errForeign = errors.New("the file was changed by another program and is left alone; restart to read it")
+
+var errBusy = errors.New("another server is saving to the file")
 
 // A record is a value and its JSON, made once. It is never modified, only replaced.
 type record[T any] struct {
@@ -99,7 +95,7 @@ func (t *table[T]) after(id int64) iter.Seq2[int64, *record[T]] {
 // copies share, but behind their last id.
 func (t *table[T]) insert(id int64, r *record[T]) error {
 	if id < 1 || id > maxID || t.get(id) != nil {
-		return storageError(fmt.Sprintf("The id %d is not free: ids are from 1 to %d, and each is given once.", id, maxID))
+		return unavailable("The id %d is not free: ids are from 1 to %d, and each is given once.", id, maxID)
 	}
 	i := int((id - 1) / pageSize)
 	for len(t.pages) <= i {
@@ -150,60 +146,81 @@ func (st *state) checkPet(id *int64) error {
 
 // A snapshot is the JSON object in the file.
 type snapshot struct {
-	LastIDs struct { // of each kind the last id given, which a deleted record may have had
-		Categories int64 `json:"categories"`
-		Pets       int64 `json:"pets"`
-		Orders     int64 `json:"orders"`
-	} `json:"lastIds"`
-	Categories []Category `json:"categories"`
-	Pets       []struct {
+	lastIDs struct { // of each kind the last id given, which a deleted record may have had
+		Categories, Pets, Orders int64
+	}
+	categories []Category
+	pets       []struct {
 		Pet
 		Quantity int64 `json:"quantity"`
-	} `json:"pets"`
-	Orders []Order `json:"orders"`
+	}
+	orders []Order
+}
+
+// read decodes a snapshot. The error names the line of the fault.
+func (file *snapshot) read(data []byte) error {
+	members := map[json.Token]any{"lastIds": &file.lastIDs, "categories": &file.categories, "pets": &file.pets, "orders": &file.orders}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	at := func(offset int64, err error) error {
+		return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:offset], []byte("\n")), err)
+	}
+	var syntax *json.SyntaxError
+	if !json.Valid(data) && errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
+		return at(syntax.Offset, syntax)
+	}
+	if start, _ := dec.Token(); start != json.Delim('{') || !utf8.Valid(data) {
+		return errors.New("it is not a JSON object in UTF-8")
+	}
+	for dec.More() {
+		name, _ := dec.Token()
+		into, known := members[name]
+		if !known {
+			return at(dec.InputOffset(), fmt.Errorf("%q is unknown or given twice", name))
+		}
+		delete(members, name)
+		start := dec.InputOffset()
+		err := dec.Decode(into)
+		var mismatch *json.UnmarshalTypeError
+		if errors.As(err, &mismatch) {
+			field := mismatch.Field[strings.LastIndex(mismatch.Field, ".")+1:]
+			return at(start+mismatch.Offset, fmt.Errorf("%s cannot be a JSON %s", cmp.Or(field, name.(string)), mismatch.Value))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // parse reads a snapshot, or says what keeps it from being a whole and valid state.
 func parse(data []byte) (*state, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
 	var file snapshot
-	line := func(offset int64) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
-	var syntax *json.SyntaxError
-	var mismatch *json.UnmarshalTypeError
-	switch err := dec.Decode(&file); {
-	case errors.As(err, &syntax):
-		return nil, fmt.Errorf("line %d: %w", line(syntax.Offset), err)
-	case errors.As(err, &mismatch):
-		return nil, fmt.Errorf("line %d: %s cannot be a JSON %s", line(mismatch.Offset), cmp.Or(mismatch.Field[strings.LastIndex(mismatch.Field, ".")+1:], "the whole"), mismatch.Value)
-	case err != nil:
+	if err := file.read(data); err != nil {
 		return nil, err
 	}
-	if _, err := dec.Token(); err != io.EOF || !bytes.HasPrefix(data, []byte("{")) || !utf8.Valid(data) {
-		return nil, errors.New("it is not one JSON object in UTF-8")
-	}
 	st := new(state)
-	for _, c := range file.Categories {
+	for _, c := range file.categories {
 		if err := cmp.Or(c.validate(), st.categories.insert(c.ID, newRecord(c))); err != nil {
 			return nil, fmt.Errorf("category %d: %w", c.ID, err)
 		}
 	}
-	for _, p := range file.Pets {
+	for _, p := range file.pets {
 		p.Pet.Quantity, p.Status = p.Quantity, cmp.Or(p.Status, Available)
 		stock := InventoryUpdate{p.Quantity}
 		if err := cmp.Or(p.validate(), stock.validate(), st.checkCategory(p.CategoryID), st.pets.insert(p.ID, newRecord(p.Pet))); err != nil {
 			return nil, fmt.Errorf("pet %d: %w", p.ID, err)
 		}
 	}
-	for _, o := range file.Orders {
+	for _, o := range file.orders {
 		o.ID = cmp.Or(o.ID, new(int64))
 		if err := cmp.Or(o.validate(), st.checkPet(o.PetID), st.orders.insert(*o.ID, newRecord(o))); err != nil {
 			return nil, fmt.Errorf("order %d: %w", *o.ID, err)
 		}
 	}
-	st.categories.last = max(st.categories.last, min(file.LastIDs.Categories, maxID))
-	st.pets.last = max(st.pets.last, min(file.LastIDs.Pets, maxID))
-	st.orders.last = max(st.orders.last, min(file.LastIDs.Orders, maxID))
+	st.categories.last = max(st.categories.last, min(file.lastIDs.Categories, maxID))
+	st.pets.last = max(st.pets.last, min(file.lastIDs.Pets, maxID))
+	st.orders.last = max(st.orders.last, min(file.lastIDs.Orders, maxID))
 	return st, nil
 }
 
@@ -255,12 +272,13 @@ type Store struct {
 	saved   *state      // what the file holds
 	file    fs.FileInfo // the file as this process last read or wrote it; nil: there is none
 	foreign bool        // another program changed the file
+	locked  bool        // the lock file is ours
 
 	mu      sync.Mutex // guards what follows, and is held for no longer than it takes to read or set it
 	current *state
 	failure error // why the last save failed; nil once one succeeded
 
-	unsynced sync.Mutex // held by the one who makes the next state where no write waits for the disk
+	writing sync.Mutex // held by the one who makes the next state
 }
 
 // A write is a change that waits to be saved.
@@ -279,12 +297,11 @@ func openStore(path string, synced bool, log *log.Logger) (*Store, error) {
 		if target, err := filepath.EvalSymlinks(path); err == nil {
 			s.path = target
 		}
-		s.temp = fmt.Sprintf("%s.%08x.tmp", s.path, rand.Uint32())
-		leftovers, _ := filepath.Glob(s.path + ".????????.tmp") // of crashes
-		for _, leftover := range leftovers {
-			os.Remove(leftover)
-		}
-		if s.file, err = os.Stat(s.path); err == nil {
+		s.temp = fmt.Sprintf("%s.saving-%08x", s.path, rand.Uint32())
+		s.removeLeftovers()
+		if s.file, err = os.Stat(s.path); err == nil && !s.file.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s: it is not a regular file", path)
+		} else if err == nil {
 			data, err = os.ReadFile(s.path)
 		}
 	}
@@ -306,6 +323,21 @@ func openStore(path string, synced bool, log *log.Logger) (*Store, error) {
 	return s, nil
 }
 
+const lockSuffix = ".saving"
+
+// leftover is what a crash leaves of the names beside the file's own: the lock, and what is being written.
+var leftover = regexp.MustCompile(`^\.saving(-[0-9a-f]{8})?$`)
+
+func (s *Store) removeLeftovers() {
+	folder, base := filepath.Split(s.path)
+	entries, _ := os.ReadDir(cmp.Or(folder, "."))
+	for _, entry := range entries {
+		if end, ours := strings.CutPrefix(entry.Name(), base); ours && leftover.MatchString(end) {
+			os.Remove(folder + entry.Name())
+		}
+	}
+}
+
 // view returns the current state, which nobody modifies.
 func (s *Store) view() *state {
 	s.mu.Lock()
@@ -321,27 +353,28 @@ func (s *Store) failing() error {
 }
 
 // update runs change on a copy of the state and, where it returns nil, makes that copy the current state.
-// A synced store saves the copy before anybody sees it. The error is that of change, or errUnsaved where
-// the state cannot be saved: then nothing is changed.
+// A synced store saves the copy before anybody sees it, and so does another one while saving fails. The error
+// is that of change, or errUnsaved where the state cannot be saved: then nothing is changed.
 func (s *Store) update(change func(*state) error) error {
-	if s.synced {
+	if s.synced || s.failing() != nil {
 		w := write{change, make(chan error, 1)}
 		s.writes <- w
 		return <-w.result
 	}
-	s.unsynced.Lock()
-	defer s.unsynced.Unlock()
-	if s.failing() != nil {
-		return errUnsaved
-	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	next := *s.view()
 	if err := change(&next); err != nil {
 		return err
 	}
+	s.publish(&next)
+	return nil
+}
+
+func (s *Store) publish(st *state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current = &next
-	return nil
+	s.current = st
 }
 
 // saveAll commits writes, and looks after the file, until the store is closed.
@@ -368,20 +401,12 @@ func (s *Store) Close() error {
 	return s.tend()
 }
 
-// tend saves the current state where the file does not hold it, or may not.
-func (s *Store) tend() error {
-	st := s.view()
-	if s.path == "" || s.saved == st && s.failing() == nil && s.checkFile() == nil {
-		return nil
-	}
-	return s.save(st)
-}
-
 // commit runs the changes of all writes that wait, one after the other, saves what they made once, and tells
 // each its own result. Where the save fails they all fail, for each may have seen what the others did.
 func (s *Store) commit(first write) {
-	before := s.view()
-	next, changed := *before, false
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	next, changed := *s.view(), false
 	var batch []write
 	var results []error
 	for w, waiting := first, true; waiting; {
@@ -397,29 +422,33 @@ func (s *Store) commit(first write) {
 			waiting = false
 		}
 	}
-	if changed && s.save(&next) != nil {
-		if s.saved != before {
-			s.save(before) // the file was replaced before the fault
-		}
-		for i := range results {
-			results[i] = errUnsaved
-		}
+	failed := changed && s.save(&next) != nil
+	if changed && !failed {
+		s.publish(&next)
 	}
 	for i, w := range batch {
+		if failed {
+			results[i] = errUnsaved
+		}
 		w.result <- results[i]
 	}
 }
 
-// save replaces the file and, in a synced store, publishes the state that it then holds. A failure is kept
-// for failing, and logged once for each cause.
+// tend saves the current state where the file does not hold it, or may not.
+func (s *Store) tend() error {
+	st := s.view()
+	if s.path == "" || s.saved == st && s.failing() == nil && s.checkFile() == nil {
+		return nil
+	}
+	return s.save(st)
+}
+
+// save replaces the file. A failure is kept for failing, and logged once for each cause.
 func (s *Store) save(st *state) error {
 	err := s.replaceFile(st)
 	s.mu.Lock()
 	before := s.failure
 	s.failure = err
-	if err == nil && s.synced {
-		s.current = st
-	}
 	s.mu.Unlock()
 	switch {
 	case err == nil && before != nil:
@@ -436,7 +465,14 @@ func (s *Store) replaceFile(st *state) error {
 	if s.foreign {
 		return errForeign
 	}
-	info, err := syncFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, st.write)
+	mode := fs.FileMode(0o644)
+	if s.file != nil {
+		mode = s.file.Mode().Perm()
+	}
+	info, err := syncFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode, st.write)
+	if err == nil {
+		err = s.lock()
+	}
 	if err == nil {
 		err = s.checkFile()
 	}
@@ -445,21 +481,43 @@ func (s *Store) replaceFile(st *state) error {
 	}
 	if err != nil {
 		os.Remove(s.temp)
+		s.unlock()
 		return err
 	}
+	saved, file := s.saved, s.file
 	s.saved, s.file = st, info
-	if runtime.GOOS != "windows" { // it can sync no folder, and need not
-		_, err := syncFile(filepath.Dir(s.path), os.O_RDONLY, func(io.Writer) error { return nil })
-		if err != nil {
-			return err
+	if err := syncFolder(filepath.Dir(s.path)); err != nil {
+		if s.locked && os.Rename(s.path+lockSuffix, s.path) == nil {
+			s.saved, s.file, s.locked = saved, file, false
 		}
+		return err
 	}
-	return s.checkFile() // another server may have replaced the file since the check before
+	s.unlock()
+	return nil
 }
 
-// syncFile opens a file or folder and makes it, with what is written to it, outlast a crash of the machine.
-func syncFile(path string, flag int, write func(io.Writer) error) (fs.FileInfo, error) {
-	f, err := os.OpenFile(path, flag, 0o644)
+// lock gives the file a second name, which one server at a time can do, so that no other replaces the file
+// between this one's look at it and the rename. The name keeps the old snapshot too, to be put back where
+// the new one turns out not to last.
+func (s *Store) lock() error {
+	s.unlock()
+	err := os.Link(s.path, s.path+lockSuffix)
+	s.locked = err == nil
+	if errors.Is(err, fs.ErrExist) {
+		return errBusy
+	}
+	return nil // a first snapshot has nothing to link, and some file systems know no links
+}
+
+func (s *Store) unlock() {
+	if s.locked {
+		s.locked = os.Remove(s.path+lockSuffix) != nil
+	}
+}
+
+// syncFile opens a file and makes what is written to it outlast a crash of the machine.
+func syncFile(path string, flag int, mode fs.FileMode, write func(io.Writer) error) (fs.FileInfo, error) {
+	f, err := os.OpenFile(path, flag, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -471,6 +529,15 @@ func syncFile(path string, flag int, write func(io.Writer) error) (fs.FileInfo, 
 		return nil, err
 	}
 	return f.Stat()
+}
+
+// syncFolder makes the renames in a folder outlast a crash. Windows cannot, and need not.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	_, err := syncFile(path, os.O_RDONLY, 0, func(io.Writer) error { return nil })
+	return err
 }
 
 // checkFile returns errForeign, then and ever after, where the file is not the one that this process last

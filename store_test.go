@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -204,15 +205,40 @@ func TestFailedSave(t *testing.T) {
 
 // The first write after the fault is gone succeeds, without waiting for the store to heal.
 func TestFirstWriteAfterAFault(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "petstore.json"), true)
-	defer s.Close()
-	standInTheWay(t, s)
-	if err := addCategory(s, "Lost"); !errors.Is(err, errUnsaved) {
-		t.Errorf("error %v", err)
+	for _, synced := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "petstore.json")
+			s := open(t, path, synced)
+			defer s.Close()
+			standInTheWay(t, s)
+			if err := addCategory(s, "Cows"); (err == nil) == synced {
+				t.Errorf("synced %v: error %v", synced, err)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if err := addCategory(s, "Lost"); !errors.Is(err, errUnsaved) {
+				t.Errorf("synced %v: error %v", synced, err)
+			}
+			os.RemoveAll(s.temp)
+			if err := addCategory(s, "Birds"); err != nil || s.failing() != nil {
+				t.Errorf("synced %v: error %v, still failing: %v", synced, err, s.failing())
+			}
+			if diff := gocmp.Diff(text(t, s.view()), read(t, path)); diff != "" || strings.Contains(diff, "Lost") {
+				t.Errorf("synced %v: the file (-want +got):\n%s", synced, diff)
+			}
+		})
 	}
-	os.RemoveAll(s.temp)
-	if err := addCategory(s, "Birds"); err != nil || s.view().categories.last != 4 {
-		t.Errorf("error %v, last id %d", err, s.view().categories.last)
+}
+
+// A file that its owner keeps private stays so.
+func TestModeOfTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	os.WriteFile(path, []byte("{}"), 0o600)
+	s := open(t, path, true)
+	defer s.Close()
+	addCategory(s, "Birds")
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 }
 
@@ -292,20 +318,22 @@ func TestTwoStoresOnOneFile(t *testing.T) {
 			t.Errorf("%s was answered and is lost", name)
 		}
 	}
-	if n < 160 {
-		t.Errorf("%d writes were answered, want all those of one store at least", n)
+	if n < 80 { // the store that goes on may have met the other's lock a few times
+		t.Errorf("only %d of 320 writes were answered", n)
 	}
 }
 
 func TestBrokenFile(t *testing.T) {
 	pet := func(s string) string { return `{"categories":[{"id":1,"name":"c"}],"pets":[` + s + `]}` }
 	for _, test := range []struct{ file, want string }{
-		{``, `EOF`},
-		{`{`, `unexpected EOF`},
-		{`null`, `not one JSON object in UTF-8`},
-		{`[]`, `line 1: the whole cannot be a JSON array`},
-		{`{} {}`, `not one JSON object in UTF-8`},
-		{`{"cats":[]}`, `unknown field "cats"`},
+		{``, `line 1: unexpected end of JSON input`},
+		{`{`, `line 1: unexpected end of JSON input`},
+		{`null`, `it is not a JSON object in UTF-8`},
+		{`[]`, `it is not a JSON object in UTF-8`},
+		{`{} {}`, `line 1: invalid character '{' after top-level value`},
+		{`{"cats":[]}`, `"cats" is unknown or given twice`},
+		{`{"Categories":[]}`, `"Categories" is unknown or given twice`},
+		{"{\"pets\":[],\n\"pets\":[]}", `line 2: "pets" is unknown or given twice`},
 		{`{"categories":{}}`, `line 1: categories cannot be a JSON object`},
 		{"{\n\"categories\":[\n{\"id\":1,,\"name\":\"c\"}]}", `line 3: invalid character ','`},
 		{`{"categories":[{"id":1,"name":"c"},{"id":1,"name":"c"}]}`, `category 1: The id 1 is not free`},
@@ -382,11 +410,11 @@ func TestEmptyFileAndLastID(t *testing.T) {
 func TestLeftoversOfACrash(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "petstore.json")
-	for _, name := range []string{"petstore.json.0123abcd.tmp", "petstore.json.bak", "other.json.0123abcd.tmp", "petstore.json.old.tmp"} {
+	for _, name := range []string{"petstore.json.saving", "petstore.json.saving-0123abcd", "petstore.json.bak", "other.json.saving", "petstore.json.saving-x"} {
 		os.WriteFile(filepath.Join(folder, name), []byte("half"), 0o644)
 	}
 	open(t, path, true).Close()
-	if diff := gocmp.Diff([]string{"other.json.0123abcd.tmp", "petstore.json", "petstore.json.bak", "petstore.json.old.tmp"}, files(t, folder)); diff != "" {
+	if diff := gocmp.Diff([]string{"other.json.saving", "petstore.json", "petstore.json.bak", "petstore.json.saving-x"}, files(t, folder)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
@@ -635,7 +663,7 @@ func TestDiskFaults(t *testing.T) {
 		if diff := gocmp.Diff(before, read(t, path)); diff != "" {
 			t.Errorf("%s: the file (-want +got):\n%s", fault.name, diff)
 		}
-		if names := strings.Join(files(t, folder), " "); strings.Contains(names, ".tmp") {
+		if names := strings.Join(files(t, folder), " "); strings.Contains(names, ".saving") {
 			t.Errorf("%s: files %s", fault.name, names)
 		}
 		if got := strings.Count(s.log.String(), fault.name); got != 1 {
