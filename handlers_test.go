@@ -745,3 +745,99 @@ func TestDescription(t *testing.T) {
 		t.Errorf("the description says %s, %+v, %+v", d.OpenAPI, d.Info, d.Servers)
 	}
 }
+
+// The page of the reference finds its files, and in the description every field that it reads.
+func TestReference(t *testing.T) {
+	s := freshService(t)
+	page, err := docs.ReadFile("docs/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := docs.ReadFile("docs/reference.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range regexp.MustCompile(`"(/docs/[^"]+|/openapi\.json)"|from '(/[^']+)'`).FindAllStringSubmatch(string(page)+string(script), -1) {
+		if target := file[1] + file[2]; s.do("GET", target, "", "Authorization").StatusCode != 200 {
+			t.Errorf("the page needs %s, which is not served", target)
+		}
+	}
+	if regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|https?://`).Match(script) {
+		t.Error("the script sets HTML, or names another origin")
+	}
+	for _, id := range []string{`id="key"`, `class="meter"`, `class="choices"`, `<template id="operation"`, `<template id="try"`, `role="meter"`, `role="status"`} {
+		if !strings.Contains(string(page), id) {
+			t.Errorf("the page has no %s", id)
+		}
+	}
+
+	var d map[string]any
+	data, err := docs.ReadFile("docs/openapi.json")
+	if err == nil {
+		err = json.Unmarshal(data, &d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolve := func(v any) map[string]any {
+		m, _ := v.(map[string]any)
+		for ref, ok := m["$ref"].(string); ok; ref, ok = m["$ref"].(string) {
+			var at any = d
+			for _, name := range strings.Split(ref, "/")[1:] {
+				at = at.(map[string]any)[name]
+			}
+			m, _ = at.(map[string]any)
+		}
+		return m
+	}
+	needs := func(what string, v any, names ...string) map[string]any {
+		t.Helper()
+		m := resolve(v)
+		for _, name := range names {
+			if value, ok := m[name]; !ok || value == "" {
+				t.Errorf("%s has no %s", what, name)
+			}
+		}
+		return m
+	}
+	content := func(what string, v any) {
+		media := resolve(resolve(resolve(v)["content"])["application/json"])
+		needs(what, media, "schema", "examples")
+		for name, example := range resolve(media["examples"]) {
+			needs(what+" example "+name, example, "summary", "value")
+		}
+	}
+	needs("the description", d, "info", "tags", "security", "paths", "components")
+	needs("info", d["info"], "title", "version", "description")
+	for _, tag := range d["tags"].([]any) {
+		needs("a tag", tag, "name", "description", "x-page-title")
+	}
+	for path, item := range resolve(d["paths"]) {
+		for method, v := range resolve(item) {
+			what := method + " " + path
+			operation := needs(what, v, "operationId", "tags", "summary", "description", "responses")
+			parameters, _ := operation["parameters"].([]any)
+			for _, p := range parameters {
+				parameter := needs(what+" parameter", p, "name", "in", "description", "schema")
+				if parameter["in"] == "path" {
+					needs(what+" path parameter", parameter, "example")
+				}
+			}
+			if body, ok := operation["requestBody"]; ok {
+				content(what+" body", body)
+			}
+			for status, response := range resolve(operation["responses"]) {
+				what := what + " " + status
+				if needs(what, response, "description", "headers"); status != "204" {
+					content(what, response)
+				}
+				for name, header := range resolve(resolve(response)["headers"]) {
+					needs(what+" "+name, header, "description", "schema")
+				}
+			}
+		}
+	}
+	if unread := regexp.MustCompile(`"(oneOf|anyOf|not|nullable|exclusiveMinimum|exclusiveMaximum|minItems|multipleOf)":`).FindAll(data, -1); unread != nil {
+		t.Errorf("the page does not read %s", unread)
+	}
+}

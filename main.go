@@ -52,16 +52,9 @@ import (
 )
 
 func main() {
-	// A heap as small as that of a small store would be collected hundreds of times a second. 64 MB that are
-	// never touched take no memory, and let 32 MB of garbage pass between two collections.
-	ballast := make([]byte, 64<<20)
-	debug.SetGCPercent(50)
-
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(ctx, os.Args[1:], os.Stderr)
-	runtime.KeepAlive(ballast)
-	os.Exit(code)
+	os.Exit(run(ctx, os.Args[1:], os.Stderr))
 }
 
 // run starts the server, serves until ctx is done, and returns the exit code.
@@ -101,6 +94,12 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 
 // listenAndServe serves until ctx is done, and then finishes what is in flight and saves a last snapshot.
 func (s *Server) listenAndServe(ctx context.Context, addr, data, keysFile string, synced bool, stderr io.Writer) error {
+	// A heap as small as that of a small store would be collected hundreds of times a second. 64 MB that are
+	// never touched take no memory, and let 32 MB of garbage pass between two collections.
+	ballast := make([]byte, 64<<20)
+	defer runtime.KeepAlive(ballast)
+	debug.SetGCPercent(50)
+
 	keys, err := []byte(demoKeys), error(nil)
 	if keysFile == "" {
 		s.publicKeys = demoKeys

@@ -144,84 +144,128 @@ func (st *state) checkPet(id *int64) error {
 	return nil
 }
 
-// A snapshot is the JSON object in the file.
-type snapshot struct {
-	lastIDs struct { // of each kind the last id given, which a deleted record may have had
-		Categories, Pets, Orders int64
-	}
-	categories []Category
-	pets       []struct {
-		Pet
-		Quantity int64 `json:"quantity"`
-	}
-	orders []Order
-}
-
-// read decodes a snapshot. The error names the line of the fault.
-func (file *snapshot) read(data []byte) error {
-	members := map[json.Token]any{"lastIds": &file.lastIDs, "categories": &file.categories, "pets": &file.pets, "orders": &file.orders}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	at := func(offset int64, err error) error {
-		return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:offset], []byte("\n")), err)
-	}
-	var syntax *json.SyntaxError
-	if !json.Valid(data) && errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
-		return at(syntax.Offset, syntax)
-	}
-	if start, _ := dec.Token(); start != json.Delim('{') || !utf8.Valid(data) {
-		return errors.New("it is not a JSON object in UTF-8")
-	}
-	for dec.More() {
-		name, _ := dec.Token()
-		into, known := members[name]
-		if !known {
-			return at(dec.InputOffset(), fmt.Errorf("%q is unknown or given twice", name))
-		}
-		delete(members, name)
-		start := dec.InputOffset()
-		err := dec.Decode(into)
-		var mismatch *json.UnmarshalTypeError
-		if errors.As(err, &mismatch) {
-			field := mismatch.Field[strings.LastIndex(mismatch.Field, ".")+1:]
-			return at(start+mismatch.Offset, fmt.Errorf("%s cannot be a JSON %s", cmp.Or(field, name.(string)), mismatch.Value))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// A stockedPet is a pet as the snapshot has it, with its stock.
+type stockedPet struct {
+	Pet
+	Quantity int64 `json:"quantity"`
 }
 
 // parse reads a snapshot, or says what keeps it from being a whole and valid state.
 func parse(data []byte) (*state, error) {
-	var file snapshot
-	if err := file.read(data); err != nil {
-		return nil, err
-	}
 	st := new(state)
-	for _, c := range file.categories {
-		if err := cmp.Or(c.validate(), st.categories.insert(c.ID, newRecord(c))); err != nil {
-			return nil, fmt.Errorf("category %d: %w", c.ID, err)
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := st.read(dec); err != nil || !utf8.Valid(data) {
+		offset := dec.InputOffset()
+		var syntax *json.SyntaxError
+		var mismatch *json.UnmarshalTypeError
+		switch {
+		case err == nil:
+			return nil, errors.New("it is not UTF-8")
+		case errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax):
+			err, offset = syntax, syntax.Offset
+		case errors.As(err, &mismatch):
+			field := mismatch.Field[strings.LastIndex(mismatch.Field, ".")+1:]
+			err = fmt.Errorf("%s cannot be a JSON %s", cmp.Or(field, "a record"), mismatch.Value)
+		}
+		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:offset], []byte("\n")), err)
+	}
+	for id, pet := range st.pets.after(0) {
+		if err := st.checkCategory(pet.value.CategoryID); err != nil {
+			return nil, fmt.Errorf("pet %d: %w", id, err)
 		}
 	}
-	for _, p := range file.pets {
-		p.Pet.Quantity, p.Status = p.Quantity, cmp.Or(p.Status, Available)
-		stock := InventoryUpdate{p.Quantity}
-		if err := cmp.Or(p.validate(), stock.validate(), st.checkCategory(p.CategoryID), st.pets.insert(p.ID, newRecord(p.Pet))); err != nil {
-			return nil, fmt.Errorf("pet %d: %w", p.ID, err)
+	for id, order := range st.orders.after(0) {
+		if err := st.checkPet(order.value.PetID); err != nil {
+			return nil, fmt.Errorf("order %d: %w", id, err)
 		}
 	}
-	for _, o := range file.orders {
-		o.ID = cmp.Or(o.ID, new(int64))
-		if err := cmp.Or(o.validate(), st.checkPet(o.PetID), st.orders.insert(*o.ID, newRecord(o))); err != nil {
-			return nil, fmt.Errorf("order %d: %w", *o.ID, err)
-		}
-	}
-	st.categories.last = max(st.categories.last, min(file.lastIDs.Categories, maxID))
-	st.pets.last = max(st.pets.last, min(file.lastIDs.Pets, maxID))
-	st.orders.last = max(st.orders.last, min(file.lastIDs.Orders, maxID))
 	return st, nil
+}
+
+func (st *state) read(dec *json.Decoder) error {
+	var last struct{ Categories, Pets, Orders int64 }
+	members := map[json.Token]func() error{
+		"lastIds": func() error { return dec.Decode(&last) },
+		"categories": func() error {
+			return readArray(dec, func(c Category) error { return insert(&st.categories, c.ID, c, c.validate()) })
+		},
+		"pets": func() error {
+			return readArray(dec, func(p stockedPet) error {
+				p.Pet.Quantity, p.Status = p.Quantity, cmp.Or(p.Status, Available)
+				stock := InventoryUpdate{p.Quantity}
+				return insert(&st.pets, p.ID, p.Pet, cmp.Or(p.validate(), stock.validate()))
+			})
+		},
+		"orders": func() error {
+			return readArray(dec, func(o Order) error {
+				o.ID = cmp.Or(o.ID, new(int64))
+				return insert(&st.orders, *o.ID, o, o.validate())
+			})
+		},
+	}
+	if err := expect(dec, '{'); err != nil {
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		member, known := members[name]
+		if !known {
+			return fmt.Errorf("%q is unknown or given twice", name)
+		}
+		delete(members, name)
+		if err := member(); err != nil {
+			return err
+		}
+	}
+	if err := expect(dec, '}'); err != nil {
+		return err
+	}
+	st.categories.last = max(st.categories.last, min(last.Categories, maxID))
+	st.pets.last = max(st.pets.last, min(last.Pets, maxID))
+	st.orders.last = max(st.orders.last, min(last.Orders, maxID))
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("something follows the object")
+	}
+	return nil
+}
+
+// readArray decodes an array record by record, so that a large one is never in memory twice.
+func readArray[T any](dec *json.Decoder, insert func(T) error) error {
+	if err := expect(dec, '['); err != nil {
+		return err
+	}
+	for dec.More() {
+		var value T
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		if err := insert(value); err != nil {
+			return err
+		}
+	}
+	return expect(dec, ']')
+}
+
+func insert[T any](t *table[T], id int64, value T, fault error) error {
+	if fault == nil {
+		fault = t.insert(id, newRecord(value))
+	}
+	if fault != nil {
+		return fmt.Errorf("id %d: %w", id, fault)
+	}
+	return nil
+}
+
+func expect(dec *json.Decoder, want json.Delim) error {
+	got, err := dec.Token()
+	if err == nil && got != want {
+		err = fmt.Errorf("%v stands where %v must be", got, want)
+	}
+	return err
 }
 
 // write writes the snapshot of the state, one record a line.
