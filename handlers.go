@@ -469,8 +469,8 @@ func decode(r *http.Request, b body) error {
 // to the letter, given once, of its type and not null, and no required one is missing.
 func decodeObject(data []byte, b body) error {
 	var syntax *json.SyntaxError
-	if err := json.Unmarshal(data, new(json.RawMessage)); errors.As(err, &syntax) {
-		return invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, err)
+	if !json.Valid(data) && errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
+		return invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, syntax)
 	}
 	token, rest := cutToken(data)
 	if token[0] != '{' || !utf8.Valid(data) {
@@ -482,8 +482,10 @@ func decodeObject(data []byte, b body) error {
 		if token[0] == ',' {
 			continue
 		}
-		var name string
-		json.Unmarshal(token, &name)
+		name := string(token[1 : len(token)-1])
+		if strings.Contains(name, `\`) {
+			json.Unmarshal(token, &name)
+		}
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if i < 0 {
 			return invalid("The field %.40q is unknown; leave it out.", name)
