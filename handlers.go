@@ -294,9 +294,9 @@ func inventoryItem(r *record[Pet]) []byte {
 	return encode(InventoryItem{r.value.ID, r.value.Quantity, r.value.Status})
 }
 
-// list answers with the records that keep accepts, or all where it is nil, from behind the query's after up
+// list answers with the records that match, or all where match is nil, from behind the query's after up
 // to its limit, and with a Link to the next ones where more follow (RFC 8288).
-func list[T any](s *Server, q *query, k kind[T], keep func(*T) bool) (answer, error) {
+func list[T any](s *Server, q *query, k kind[T], match func(*T) bool) (answer, error) {
 	limit, after := q.number("limit", 20, 1, 100), q.number("after", 0, 0, math.MaxInt64)
 	if q.err != nil {
 		return answer{}, q.err
@@ -304,7 +304,7 @@ func list[T any](s *Server, q *query, k kind[T], keep func(*T) bool) (answer, er
 	a := answer{status: http.StatusOK}
 	lines, size, last := make([][]byte, 0, limit), len("[]\n"), int64(0)
 	for id, record := range k.table(s.store.view()).after(after) {
-		if keep != nil && !keep(&record.value) {
+		if match != nil && !match(&record.value) {
 			continue
 		}
 		if len(lines) == cap(lines) {
