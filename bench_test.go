@@ -112,15 +112,14 @@ func TestAgainstBare(t *testing.T) {
 		t.Skip("COMPARE=5 compares the server with net/http alone")
 	}
 	folder := t.TempDir()
-	keys, file := filepath.Join(folder, "keys.json"), filepath.Join(folder, "petstore.json")
-	os.WriteFile(keys, []byte(`[{"key":"bench","plan":"enterprise","perMinute":1000000000,"perDay":1000000000}]`), 0o644)
+	keys, file := unlimitedKeys(t, folder), filepath.Join(folder, "petstore.json")
 	os.WriteFile(file, []byte(text(t, manyPets(1000))), 0o644)
 	quick := start(t, "-keys", keys, "-data", file, "-sync=false")
 	second := filepath.Join(folder, "synced.json")
 	os.WriteFile(second, []byte(text(t, manyPets(1000))), 0o644)
 	synced := start(t, "-keys", keys, "-data", second)
 
-	header := " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bench\r\n"
+	header := " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
 	body := `{"name":"Pet number 1001","categoryId":1,"status":"available"}`
 	post := "POST /pets" + header + "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 	kinds := []struct {
@@ -301,15 +300,14 @@ func TestMillionPets(t *testing.T) {
 		t.Skip("COMPARE=5 measures the server with a million pets")
 	}
 	folder := t.TempDir()
-	keys, file := filepath.Join(folder, "keys.json"), filepath.Join(folder, "petstore.json")
-	os.WriteFile(keys, []byte(`[{"key":"bench","plan":"enterprise","perMinute":1000000000,"perDay":1000000000}]`), 0o644)
+	keys, file := unlimitedKeys(t, folder), filepath.Join(folder, "petstore.json")
 	os.WriteFile(file, []byte(text(t, manyPets(1_000_000))), 0o644)
 	runtime.GC()
 	binary() // is not to be timed
 	begin := time.Now()
 	p := start(t, "-keys", keys, "-data", file, "-sync=false")
 	t.Logf("started in %v", time.Since(begin).Round(time.Millisecond))
-	header := " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bench\r\n"
+	header := " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
 	get := "GET /pets?limit=20&after=500000" + header + "\r\n"
 	const n = 60000
 	load(t, p, get, n)

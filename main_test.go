@@ -92,6 +92,16 @@ func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 	return p
 }
 
+// unlimitedKeys writes a keys file with the key unlimited, which no test can spend.
+func unlimitedKeys(t testing.TB, folder string) string {
+	t.Helper()
+	path := filepath.Join(folder, "keys.json")
+	if err := os.WriteFile(path, []byte(`[{"key":"unlimited","plan":"enterprise","perMinute":1000000000,"perDay":1000000000}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // end waits for the end of the program and returns its exit code and all that it printed.
 func (p *process) end() (int, string) {
 	<-p.read

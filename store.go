@@ -188,19 +188,19 @@ func (st *state) read(dec *json.Decoder) error {
 	members := map[json.Token]func() error{
 		"lastIds": func() error { return dec.Decode(&last) },
 		"categories": func() error {
-			return readArray(dec, func(c Category) error { return insert(&st.categories, c.ID, c, c.validate()) })
+			return readArray(dec, func(c Category) error { return loadRecord(&st.categories, c.ID, c, c.validate()) })
 		},
 		"pets": func() error {
 			return readArray(dec, func(p stockedPet) error {
 				p.Pet.Quantity, p.Status = p.Quantity, cmp.Or(p.Status, Available)
 				stock := InventoryUpdate{p.Quantity}
-				return insert(&st.pets, p.ID, p.Pet, cmp.Or(p.validate(), stock.validate()))
+				return loadRecord(&st.pets, p.ID, p.Pet, cmp.Or(p.validate(), stock.validate()))
 			})
 		},
 		"orders": func() error {
 			return readArray(dec, func(o Order) error {
 				o.ID = cmp.Or(o.ID, new(int64))
-				return insert(&st.orders, *o.ID, o, o.validate())
+				return loadRecord(&st.orders, *o.ID, o, o.validate())
 			})
 		},
 	}
@@ -234,7 +234,7 @@ func (st *state) read(dec *json.Decoder) error {
 }
 
 // readArray decodes an array record by record, so that a large one is never in memory twice.
-func readArray[T any](dec *json.Decoder, insert func(T) error) error {
+func readArray[T any](dec *json.Decoder, load func(T) error) error {
 	if err := expect(dec, '['); err != nil {
 		return err
 	}
@@ -243,14 +243,15 @@ func readArray[T any](dec *json.Decoder, insert func(T) error) error {
 		if err := dec.Decode(&value); err != nil {
 			return err
 		}
-		if err := insert(value); err != nil {
+		if err := load(value); err != nil {
 			return err
 		}
 	}
 	return expect(dec, ']')
 }
 
-func insert[T any](t *table[T], id int64, value T, fault error) error {
+// loadRecord puts a record of the snapshot into its table, unless it has a fault. The error names its id.
+func loadRecord[T any](t *table[T], id int64, value T, fault error) error {
 	if fault == nil {
 		fault = t.insert(id, newRecord(value))
 	}
