@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"maps"
 	"math"
 	"mime"
 	"net/http"
@@ -156,8 +155,8 @@ func (s *Server) health(*http.Request) (answer, error) {
 func (s *Server) listPets(r *http.Request) (answer, error) {
 	q := parseQuery(r, "status", "categoryId")
 	status, category := PetStatus(q.values.Get("status")), q.number("categoryId", 0, 1, math.MaxInt64)
-	if status != "" {
-		q.err = cmp.Or(q.err, status.validate())
+	if status != "" && !slices.Contains(statuses, status) {
+		q.err = cmp.Or(q.err, invalid("status must be available, pending or sold."))
 	}
 	return list(s, q, pets, func(p *Pet) bool {
 		return (status == "" || p.Status == status) && (category == 0 || p.CategoryID == category)
@@ -301,25 +300,23 @@ func list[T any](s *Server, q *query, k kind[T], match func(*T) bool) (answer, e
 	if q.err != nil {
 		return answer{}, q.err
 	}
-	a := answer{status: http.StatusOK}
-	lines, size, last := make([][]byte, 0, limit), len("[]\n"), int64(0)
+	const usual = 96 // bytes of a record
+	a := answer{status: http.StatusOK, body: append(make([]byte, 0, limit*usual), '[')}
+	left, last := limit, int64(0)
 	for id, record := range k.table(s.store.view()).after(after) {
 		if match != nil && !match(&record.value) {
 			continue
 		}
-		if len(lines) == cap(lines) {
+		if left == 0 {
 			a.header = http.Header{"Link": {q.next(last, limit)}}
 			break
 		}
-		line := k.show(record)
-		lines, size, last = append(lines, line), size+len(line)+len(","), id
-	}
-	a.body = append(make([]byte, 0, size), '[')
-	for i, line := range lines {
-		if i > 0 {
+		if left < limit {
 			a.body = append(a.body, ",\n"...)
 		}
+		line := k.show(record)
 		a.body = append(a.body, line[:len(line)-len("\n")]...)
+		left, last = left-1, id
 	}
 	a.body = append(a.body, "]\n"...)
 	return a, nil
@@ -362,7 +359,7 @@ func keep[T any, B body](s *Server, r *http.Request, k kind[T], body B,
 			return nil
 		}
 		a.status = http.StatusCreated
-		a.header = http.Header{"Location": {fmt.Sprintf("%s/%d", r.URL.Path, id)}}
+		a.header = http.Header{"Location": {r.URL.Path + "/" + strconv.FormatInt(id, 10)}}
 		return table.insert(id, record)
 	})
 	return a, err
@@ -411,11 +408,11 @@ func parseQuery(r *http.Request, filters ...string) *query {
 	if err != nil {
 		err = invalid("The query must be name=value pairs joined by &, percent-encoded.")
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	for name, given := range values {
 		if !slices.Contains(names, name) {
-			err = cmp.Or(err, invalid("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", ")))
-		} else if len(values[name]) > 1 || values.Get(name) == "" {
-			err = cmp.Or(err, invalid("%s must be given once, with a value.", name))
+			err = invalid("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
+		} else if len(given) > 1 || given[0] == "" {
+			err = invalid("%s must be given once, with a value.", name)
 		}
 	}
 	return &query{r.URL.Path, values, err}
@@ -437,7 +434,7 @@ func (q *query) number(name string, def, min, max int64) int64 {
 func (q *query) next(last, limit int64) string {
 	q.values.Set("after", strconv.FormatInt(last, 10))
 	q.values.Set("limit", strconv.FormatInt(limit, 10))
-	return fmt.Sprintf(`<%s?%s>; rel="next"`, q.path, q.values.Encode())
+	return "<" + q.path + "?" + q.values.Encode() + `>; rel="next"`
 }
 
 // integer parses an int64 in its one canonical form: +1, 01 and 1.0 are none.
@@ -448,7 +445,7 @@ func integer(text string) (int64, bool) {
 
 // decode reads the body of a request into b, and validates it.
 func decode(r *http.Request, b body) error {
-	if given := r.Header.Get("Content-Type"); given != "" {
+	if given := r.Header.Get("Content-Type"); given != "" && given != "application/json" {
 		mediaType, parameters, err := mime.ParseMediaType(given)
 		if err != nil || mediaType != "application/json" || !strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8") {
 			return fail(http.StatusUnsupportedMediaType, "The body must be JSON in UTF-8; send it with Content-Type: application/json.")
@@ -468,44 +465,117 @@ func decode(r *http.Request, b body) error {
 // decodeObject reads a flat JSON object (RFC 8259) strictly, and validates it: each field is known, spelled
 // to the letter, given once, of its type and not null, and no required one is missing.
 func decodeObject(data []byte, b body) error {
-	var syntax *json.SyntaxError
-	if !json.Valid(data) && errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
+	if syntax := syntaxError(data); syntax != nil {
 		return invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, syntax)
 	}
-	token, rest := cutToken(data)
-	if token[0] != '{' || !utf8.Valid(data) {
+	if token, _ := cutToken(data); token[0] != '{' || !utf8.Valid(data) {
 		return invalid("The JSON must be one object, in UTF-8.")
 	}
-	fields := b.fields()
+	if _, err := readObject(data, b.fields()); err != nil {
+		return err
+	}
+	return b.validate()
+}
+
+// syntaxError returns what keeps data from being one JSON value, or nil.
+func syntaxError(data []byte) (syntax *json.SyntaxError) {
+	if !json.Valid(data) {
+		errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax)
+	}
+	return syntax
+}
+
+// readObject reads an object off well-formed JSON. The rest is what follows it, or what follows the fault.
+func readObject(data []byte, fields []field) (rest []byte, err error) {
+	token, rest := cutToken(data)
+	if token[0] != '{' {
+		return rest, invalid("An object must stand here.")
+	}
 	given := make([]bool, len(fields))
 	for token, rest = cutToken(rest); token[0] != '}'; token, rest = cutToken(rest) {
 		if token[0] == ',' {
 			continue
 		}
-		name := string(token[1 : len(token)-1])
-		if strings.Contains(name, `\`) {
-			json.Unmarshal(token, &name)
-		}
-		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+		name, _ := unquote(token)
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == string(name) })
 		if i < 0 {
-			return invalid("The field %.40q is unknown; leave it out.", name)
+			return rest, invalid("The field %.40q is unknown; leave it out.", name)
 		}
 		if given[i] {
-			return invalid("%s must be given once, not twice.", name)
+			return rest, invalid("%s must be given once, not twice.", name)
 		}
 		given[i] = true
 		_, rest = cutToken(rest) // the colon
-		token, rest = cutToken(rest)
-		if string(token) == "null" || json.Unmarshal(token, fields[i].into) != nil {
-			return invalid("%s must be %s.", name, fields[i].kind())
+		if rest, err = fields[i].read(rest); err != nil {
+			return rest, err
 		}
 	}
 	for i, field := range fields {
 		if field.required && !given[i] {
-			return invalid("%s is missing; it must be %s.", field.name, field.kind())
+			return rest, invalid("%s is missing; it must be %s.", field.name, field.kind())
 		}
 	}
-	return b.validate()
+	return rest, nil
+}
+
+// read reads the value of the field off well-formed JSON. The rest is what follows it, or what follows the fault.
+func (f field) read(data []byte) (rest []byte, err error) {
+	token, rest := cutToken(data)
+	text, quoted := unquote(token)
+	ok := false
+	switch into := f.into.(type) {
+	case *bool:
+		*into = token[0] == 't'
+		ok = *into || token[0] == 'f'
+	case *int64:
+		*into, err = strconv.ParseInt(string(token), 10, 64)
+		ok = err == nil
+	case *string:
+		*into, ok = string(text), quoted
+	case *PetStatus:
+		if i := slices.IndexFunc(statuses, func(s PetStatus) bool { return string(s) == string(text) }); i >= 0 {
+			*into, ok = statuses[i], true
+		}
+	case **int64:
+		*into = new(int64)
+		return field{f.name, *into, f.required}.read(data)
+	case **string:
+		*into = new(string)
+		return field{f.name, *into, f.required}.read(data)
+	case []field:
+		return readObject(data, into)
+	case func([]byte) ([]byte, error):
+		return into(data)
+	}
+	if !ok {
+		return rest, invalid("%s must be %s.", f.name, f.kind())
+	}
+	return rest, nil
+}
+
+func (f field) kind() string {
+	switch f.into.(type) {
+	case *bool:
+		return "true or false"
+	case *int64, **int64:
+		return "an integer of 64 bits, without fraction or exponent"
+	case *PetStatus:
+		return "available, pending or sold"
+	}
+	return "a string"
+}
+
+// unquote returns the text of a token that is a string.
+func unquote(token []byte) (text []byte, ok bool) {
+	if token[0] != '"' {
+		return nil, false
+	}
+	if bytes.IndexByte(token, '\\') < 0 {
+		return token[1 : len(token)-1], true
+	}
+	var unescaped string
+	err := json.Unmarshal(token, &unescaped)
+	return []byte(unescaped), err == nil
 }
 
 // cutToken cuts the first token off well-formed JSON: a string, a number, a word, or a delimiter.

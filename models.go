@@ -23,18 +23,8 @@ type body interface {
 
 type field struct {
 	name     string
-	into     any // a pointer to a string, an int64 or a bool, or to such a pointer that stays nil without the field
+	into     any // what field.read knows: a pointer to the value, or to a pointer that stays nil without the field
 	required bool
-}
-
-func (f field) kind() string {
-	switch f.into.(type) {
-	case *bool:
-		return "true or false"
-	case *int64, **int64:
-		return "an integer of 64 bits, without fraction or exponent"
-	}
-	return "a string"
 }
 
 // PetStatus says how far the sale of a pet has come.
@@ -46,12 +36,7 @@ const (
 	Sold      PetStatus = "sold"
 )
 
-func (s PetStatus) validate() error {
-	if s != Available && s != Pending && s != Sold {
-		return invalid("status must be available, pending or sold.")
-	}
-	return nil
-}
+var statuses = []PetStatus{Available, Pending, Sold}
 
 // NewPet is the request shape for creating and replacing a pet.
 type NewPet struct {
@@ -65,7 +50,7 @@ func (p *NewPet) fields() []field {
 }
 
 func (p *NewPet) validate() error {
-	return cmp.Or(validateName(p.Name), p.Status.validate())
+	return validateName(p.Name)
 }
 
 // Pet is a pet together with its stock, so that each pet has exactly one inventory entry.
@@ -73,6 +58,15 @@ type Pet struct {
 	ID int64 `json:"id"`
 	NewPet
 	Quantity int64 `json:"-"`
+}
+
+func (p *Pet) fields() []field {
+	return append(p.NewPet.fields(), field{"id", &p.ID, true}, field{"quantity", &p.Quantity, false})
+}
+
+func (p *Pet) validate() error {
+	stock := InventoryUpdate{p.Quantity}
+	return cmp.Or(p.NewPet.validate(), stock.validate())
 }
 
 // InventoryItem is the stock of a pet.
@@ -126,6 +120,10 @@ func validateName(name string) error {
 type Category struct {
 	ID int64 `json:"id"`
 	NewCategory
+}
+
+func (c *Category) fields() []field {
+	return append(c.NewCategory.fields(), field{"id", &c.ID, true})
 }
 
 // dateTime is the grammar of RFC 3339, section 5.6, which time.Parse takes less strictly.

@@ -48,7 +48,7 @@ func encode(value any) []byte {
 	if err := enc.Encode(value); err != nil {
 		panic(err)
 	}
-	return bytes.Clone(line.Bytes()) // without the room that the buffer has left
+	return line.Bytes()
 }
 
 const pageSize = 512
@@ -144,31 +144,19 @@ func (st *state) checkPet(id *int64) error {
 	return nil
 }
 
-// A stockedPet is a pet as the snapshot has it, with its stock.
-type stockedPet struct {
-	Pet
-	Quantity int64 `json:"quantity"`
-}
-
 // parse reads a snapshot, or says what keeps it from being a whole and valid state.
 func parse(data []byte) (*state, error) {
 	st := new(state)
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := st.read(dec); err != nil || !utf8.Valid(data) {
-		offset := dec.InputOffset()
-		var syntax *json.SyntaxError
-		var mismatch *json.UnmarshalTypeError
-		switch {
-		case err == nil:
-			return nil, errors.New("it is not UTF-8")
-		case errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax):
-			err, offset = syntax, syntax.Offset
-		case errors.As(err, &mismatch):
-			field := mismatch.Field[strings.LastIndex(mismatch.Field, ".")+1:]
-			err = fmt.Errorf("%s cannot be a JSON %s", cmp.Or(field, "a record"), mismatch.Value)
-		}
-		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:offset], []byte("\n")), err)
+	rest, err := data, error(nil)
+	if syntax := syntaxError(data); syntax != nil {
+		rest, err = data[syntax.Offset:], syntax
+	} else if !utf8.Valid(data) {
+		return nil, errors.New("it is not UTF-8")
+	} else {
+		rest, err = st.read(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:len(data)-len(rest)], []byte("\n")), err)
 	}
 	for id, pet := range st.pets.after(0) {
 		if err := st.checkCategory(pet.value.CategoryID); err != nil {
@@ -183,90 +171,58 @@ func parse(data []byte) (*state, error) {
 	return st, nil
 }
 
-func (st *state) read(dec *json.Decoder) error {
-	var last struct{ Categories, Pets, Orders int64 }
-	members := map[json.Token]func() error{
-		"lastIds": func() error { return dec.Decode(&last) },
-		"categories": func() error {
-			return readArray(dec, func(c Category) error { return loadRecord(&st.categories, c.ID, c, c.validate()) })
-		},
-		"pets": func() error {
-			return readArray(dec, func(p stockedPet) error {
-				p.Pet.Quantity, p.Status = p.Quantity, cmp.Or(p.Status, Available)
-				stock := InventoryUpdate{p.Quantity}
-				return loadRecord(&st.pets, p.ID, p.Pet, cmp.Or(p.validate(), stock.validate()))
-			})
-		},
-		"orders": func() error {
-			return readArray(dec, func(o Order) error {
-				o.ID = cmp.Or(o.ID, new(int64))
-				return loadRecord(&st.orders, *o.ID, o, o.validate())
-			})
-		},
+// read reads the snapshot off well-formed JSON. The rest is what follows it, or what follows the fault.
+func (st *state) read(data []byte) (rest []byte, err error) {
+	var categories, pets, orders int64
+	rest, err = readObject(data, []field{
+		{"lastIds", []field{{"categories", &categories, false}, {"pets", &pets, false}, {"orders", &orders, false}}, false},
+		{"categories", func(data []byte) ([]byte, error) {
+			return readRecords(data, &st.categories, Category{}, func(c *Category) int64 { return c.ID })
+		}, false},
+		{"pets", func(data []byte) ([]byte, error) {
+			return readRecords(data, &st.pets, Pet{NewPet: NewPet{Status: Available}}, func(p *Pet) int64 { return p.ID })
+		}, false},
+		{"orders", func(data []byte) ([]byte, error) {
+			return readRecords(data, &st.orders, Order{ID: new(int64)}, func(o *Order) int64 { return *o.ID })
+		}, false},
+	})
+	st.categories.last = max(st.categories.last, min(categories, maxID))
+	st.pets.last = max(st.pets.last, min(pets, maxID))
+	st.orders.last = max(st.orders.last, min(orders, maxID))
+	return rest, err
+}
+
+// readRecords reads an array of records into a table. Each of them starts as blank.
+func readRecords[T any, B interface {
+	*T
+	body
+}](data []byte, t *table[T], blank T, id func(B) int64) (rest []byte, err error) {
+	token, rest := cutToken(data)
+	if token[0] != '[' {
+		return rest, invalid("An array must stand here.")
 	}
-	if err := expect(dec, '{'); err != nil {
-		return err
-	}
-	for dec.More() {
-		name, err := dec.Token()
+	record := B(new(T))
+	fields := record.fields()
+	for {
+		token, after := cutToken(rest)
+		switch token[0] {
+		case ']':
+			return after, nil
+		case ',':
+			rest = after
+			continue
+		}
+		*record = blank
+		if rest, err = readObject(rest, fields); err != nil {
+			return rest, err
+		}
+		if err = record.validate(); err == nil {
+			err = t.insert(id(record), newRecord(*record))
+		}
 		if err != nil {
-			return err
-		}
-		member, known := members[name]
-		if !known {
-			return fmt.Errorf("%q is unknown or given twice", name)
-		}
-		delete(members, name)
-		if err := member(); err != nil {
-			return err
+			return rest, fmt.Errorf("id %d: %w", id(record), err)
 		}
 	}
-	if err := expect(dec, '}'); err != nil {
-		return err
-	}
-	st.categories.last = max(st.categories.last, min(last.Categories, maxID))
-	st.pets.last = max(st.pets.last, min(last.Pets, maxID))
-	st.orders.last = max(st.orders.last, min(last.Orders, maxID))
-	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("something follows the object")
-	}
-	return nil
-}
-
-// readArray decodes an array record by record, so that a large one is never in memory twice.
-func readArray[T any](dec *json.Decoder, load func(T) error) error {
-	if err := expect(dec, '['); err != nil {
-		return err
-	}
-	for dec.More() {
-		var value T
-		if err := dec.Decode(&value); err != nil {
-			return err
-		}
-		if err := load(value); err != nil {
-			return err
-		}
-	}
-	return expect(dec, ']')
-}
-
-// loadRecord puts a record of the snapshot into its table, unless it has a fault. The error names its id.
-func loadRecord[T any](t *table[T], id int64, value T, fault error) error {
-	if fault == nil {
-		fault = t.insert(id, newRecord(value))
-	}
-	if fault != nil {
-		return fmt.Errorf("id %d: %w", id, fault)
-	}
-	return nil
-}
-
-func expect(dec *json.Decoder, want json.Delim) error {
-	got, err := dec.Token()
-	if err == nil && got != want {
-		err = fmt.Errorf("%v stands where %v must be", got, want)
-	}
-	return err
 }
 
 // write writes the snapshot of the state, one record a line.
