@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -30,14 +29,14 @@ type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Status  int    `json:"status"`
-	header  http.Header
+	header  []headerLine
 }
 
 func (e *Error) Error() string { return e.Message }
 
 // fail returns the Error of an HTTP status that codes has.
 func fail(status int, format string, args ...any) *Error {
-	return &Error{codes[status], fmt.Sprintf(format, args...), status, http.Header{}}
+	return &Error{codes[status], fmt.Sprintf(format, args...), status, nil}
 }
 
 func invalid(format string, args ...any) error {
@@ -51,19 +50,26 @@ func unavailable(format string, args ...any) error {
 // errUnsaved is the result of a change that the store undid.
 var errUnsaved = unavailable("The store cannot save to its disk now, so nothing was changed; try again later.")
 
+// with adds a header of its own to the error.
+func (e *Error) with(name, value string) *Error {
+	e.header = append(e.header, headerLine{name, value})
+	return e
+}
+
 // retryAfter tells the client to wait: whole seconds, rounded up (RFC 9110, section 10.2.3).
 func (e *Error) retryAfter(wait time.Duration) *Error {
 	seconds := max(1, (wait+time.Second-1)/time.Second)
-	e.header.Set("Retry-After", strconv.Itoa(int(seconds)))
-	return e
+	return e.with("Retry-After", strconv.Itoa(int(seconds)))
 }
 
 // An answer is what a handler wants sent: by default JSON, with the headers of its own.
 type answer struct {
 	status int
 	body   []byte
-	header http.Header
+	header []headerLine
 }
+
+type headerLine struct{ name, value string }
 
 // A handler returns the answer to a request, or the error to send instead. It never sees the ResponseWriter.
 type handler func(*http.Request) (answer, error)
@@ -105,7 +111,9 @@ func (s *Server) serve(h handler, open bool) http.HandlerFunc {
 			header.Set("Connection", "close") // net/http hides a length beside it (RFC 9112, section 6.1)
 		}
 		header.Set("Content-Type", "application/json")
-		maps.Copy(header, a.header)
+		for _, line := range a.header {
+			header.Set(line.name, line.value)
+		}
 		if a.body == nil {
 			header.Del("Content-Type")
 		} else {

@@ -30,10 +30,10 @@ const maxBody = 64 << 10
 var docs embed.FS
 
 // deprecation announces the end of getPet (RFC 9745, RFC 8594): deprecated on 2026-11-20.
-var deprecation = http.Header{
-	"Deprecation": {"@1795132800"},
-	"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
-	"Link":        {`</pets>; rel="successor-version"`},
+var deprecation = []headerLine{
+	{"Deprecation", "@1795132800"},
+	{"Sunset", "Thu, 05 Dec 2030 00:00:00 GMT"},
+	{"Link", `</pets>; rel="successor-version"`},
 }
 
 // Server answers the requests of the API from its store.
@@ -105,9 +105,7 @@ func (s *Server) noRoute(r *http.Request) (answer, error) {
 		return answer{}, fail(http.StatusNotFound, "There is nothing at this path; GET /openapi.json lists the operations.")
 	}
 	allow := strings.Join(allowed, ", ")
-	err := fail(http.StatusMethodNotAllowed, "This path does not take the method; use %s.", allow)
-	err.header.Set("Allow", allow)
-	return answer{}, err
+	return answer{}, fail(http.StatusMethodNotAllowed, "This path does not take the method; use %s.", allow).with("Allow", allow)
 }
 
 // page answers with a file of docs. Its policy lets it load nothing from elsewhere, and a browser that has it
@@ -118,14 +116,15 @@ func (s *Server) page(r *http.Request) (answer, error) {
 	if err != nil {
 		return s.noRoute(r)
 	}
-	a := answer{http.StatusOK, body, http.Header{
-		"Content-Type":            {contentTypes[path.Ext(name)]},
-		"Content-Security-Policy": {"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-		"X-Content-Type-Options":  {"nosniff"},
-		"Cache-Control":           {"no-cache"},
-		"Etag":                    {fmt.Sprintf(`"%x"`, sha256.Sum256(body))},
+	etag := fmt.Sprintf(`"%x"`, sha256.Sum256(body))
+	a := answer{http.StatusOK, body, []headerLine{
+		{"Content-Type", contentTypes[path.Ext(name)]},
+		{"Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+		{"X-Content-Type-Options", "nosniff"},
+		{"Cache-Control", "no-cache"},
+		{"ETag", etag},
 	}}
-	if r.Header.Get("If-None-Match") == a.header.Get("Etag") {
+	if r.Header.Get("If-None-Match") == etag {
 		a.status, a.body = http.StatusNotModified, nil
 	}
 	return a, nil
@@ -308,7 +307,7 @@ func list[T any](s *Server, q *query, k kind[T], match func(*T) bool) (answer, e
 			continue
 		}
 		if left == 0 {
-			a.header = http.Header{"Link": {q.next(last, limit)}}
+			a.header = []headerLine{{"Link", q.next(last, limit)}}
 			break
 		}
 		if left < limit {
@@ -359,7 +358,7 @@ func keep[T any, B body](s *Server, r *http.Request, k kind[T], body B,
 			return nil
 		}
 		a.status = http.StatusCreated
-		a.header = http.Header{"Location": {r.URL.Path + "/" + strconv.FormatInt(id, 10)}}
+		a.header = []headerLine{{"Location", r.URL.Path + "/" + strconv.FormatInt(id, 10)}}
 		return table.insert(id, record)
 	})
 	return a, err

@@ -66,8 +66,8 @@ func TestSlowClients(t *testing.T) {
 	}{
 		{"sends nothing", "", "", true, 5 * time.Second},
 		{"slow header", getPets, "X-Slow: " + strings.Repeat("x", 100), true, 5 * time.Second},
-		{"slow body", "POST" + getPets[3:] + "Content-Length: 1000\r\n\r\n{", strings.Repeat(" ", 999), true, 10 * time.Second},
-		{"body shorter than its length", "POST" + getPets[3:] + "Content-Length: 1000\r\n\r\n{}", "", true, 10 * time.Second},
+		{"slow body", "POST" + getPets[3:] + "Content-Length: 1000\r\n\r\n{", strings.Repeat(" ", 999), true, 5 * time.Second},
+		{"body shorter than its length", "POST" + getPets[3:] + "Content-Length: 1000\r\n\r\n{}", "", true, 5 * time.Second},
 		{"never reads", getPets + "\r\n", "", false, 10 * time.Second},
 		{"idle after a request", getPets + "\r\n", "", true, 2 * time.Minute},
 		{"slow second request", getPets + "\r\n", getPets + strings.Repeat("x", 100), true, 9 * time.Second}, // it counts from its fourth byte

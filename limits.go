@@ -106,22 +106,23 @@ func (c *client) spend(now time.Time) (quota, error) {
 	if now.Before(c.banEnd) {
 		return c.banned(now)
 	}
-	tightest := &c.windows[0]
+	var tightest *window
+	var left int64
 	for i := range c.windows {
 		w := &c.windows[i]
 		w.renew(now)
-		if w.left(now) < tightest.left(now) || w.left(now) == 0 && w.end.After(tightest.end) {
-			tightest = w
+		if n := w.left(now); tightest == nil || n < left || n == 0 && w.end.After(tightest.end) {
+			tightest, left = w, n
 		}
 	}
-	if tightest.left(now) == 0 {
+	if left == 0 {
 		return c.refuse(now, tightest)
 	}
 	for i := range c.windows {
 		c.windows[i].limiter.AllowN(now, 1)
 	}
 	c.lastRefusal, c.strikes = 0, nil
-	return quota{tightest.limit, tightest.left(now), tightest.end}, nil
+	return quota{tightest.limit, left - 1, tightest.end}, nil
 }
 
 // refuse tells of the spent window, and bans a key that was refused again in each of 10 seconds of a minute.
@@ -187,9 +188,8 @@ func (l *Limits) admit(r *http.Request, now time.Time) (plan string, q quota, er
 	}
 	q, err = l.stranger(r.RemoteAddr, now).spend(now)
 	if err == nil {
-		unauthorized := fail(http.StatusUnauthorized, "A valid API key is required; send it as Authorization: Bearer KEY.")
-		unauthorized.header.Set("WWW-Authenticate", "Bearer")
-		err = unauthorized
+		err = fail(http.StatusUnauthorized, "A valid API key is required; send it as Authorization: Bearer KEY.").
+			with("WWW-Authenticate", "Bearer")
 	}
 	return "", q, err
 }

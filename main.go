@@ -155,12 +155,11 @@ func (s *Server) listenAndServe(ctx context.Context, addr, data, keysFile string
 // httpServer cuts off within 15 seconds a client that is slow to send its request or to take its answer.
 func (s *Server) httpServer() *http.Server {
 	return &http.Server{
-		Handler:           s.handler(),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      10 * time.Second, // from the end of the header on
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          s.log,
+		Handler:        s.handler(),
+		ReadTimeout:    5 * time.Second,  // of header and body
+		WriteTimeout:   10 * time.Second, // from the end of the header on
+		IdleTimeout:    2 * time.Minute,
+		MaxHeaderBytes: 16 << 10,
+		ErrorLog:       s.log,
 	}
 }

@@ -37,7 +37,9 @@ type record[T any] struct {
 }
 
 func newRecord[T any](value T) *record[T] {
-	return &record[T]{value, encode(value)}
+	r := &record[T]{value: value}
+	r.json = encode(&r.value)
+	return r
 }
 
 // encode returns the JSON of a value of this program's own types, as one line with its newline.
