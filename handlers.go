@@ -477,10 +477,12 @@ func decodeObject(data []byte, b body) error {
 }
 
 // syntaxError returns what keeps data from being one JSON value, or nil.
-func syntaxError(data []byte) (syntax *json.SyntaxError) {
-	if !json.Valid(data) {
-		errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax)
+func syntaxError(data []byte) *json.SyntaxError {
+	if json.Valid(data) {
+		return nil
 	}
+	var syntax *json.SyntaxError
+	errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax)
 	return syntax
 }
 
@@ -579,8 +581,10 @@ func unquote(token []byte) (text []byte, ok bool) {
 
 // cutToken cuts the first token off well-formed JSON: a string, a number, a word, or a delimiter.
 func cutToken(data []byte) (token, rest []byte) {
-	const delimiters, space = "{}[]:,", " \t\r\n"
-	data = bytes.TrimLeft(data, space)
+	const delimiters = "{}[]:,"
+	for data[0] <= ' ' { // white space, for JSON has no other such byte outside a string
+		data = data[1:]
+	}
 	end := 1
 	switch {
 	case data[0] == '"':
@@ -591,7 +595,7 @@ func cutToken(data []byte) (token, rest []byte) {
 		}
 		end++
 	case strings.IndexByte(delimiters, data[0]) < 0:
-		for end < len(data) && strings.IndexByte(delimiters+space, data[end]) < 0 {
+		for end < len(data) && data[end] > ' ' && strings.IndexByte(delimiters, data[end]) < 0 {
 			end++
 		}
 	}
