@@ -310,9 +310,16 @@ func TestMillionPets(t *testing.T) {
 	os.WriteFile(file, []byte(text(t, manyPets(1_000_000))), 0o644)
 	runtime.GC()
 	binary() // is not to be timed
-	begin := time.Now()
-	p := start(t, "-keys", keys, "-data", file, "-sync=false")
-	t.Logf("started in %v", time.Since(begin).Round(time.Millisecond))
+	var p *process
+	for range 3 {
+		if p != nil {
+			p.Process.Kill()
+			p.end()
+		}
+		begin := time.Now()
+		p = start(t, "-keys", keys, "-data", file, "-sync=false")
+		t.Logf("started in %v", time.Since(begin).Round(time.Millisecond))
+	}
 	header := " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
 	get := "GET /pets?limit=20&after=500000" + header + "\r\n"
 	const n = 60000

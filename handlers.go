@@ -393,7 +393,7 @@ func find[T any](st *state, r *http.Request, k kind[T]) (int64, *record[T], erro
 	return id, record, nil
 }
 
-// A query holds the parameters of a list, and the first thing wrong with them.
+// A query holds the parameters of a list, and what is wrong with them.
 type query struct {
 	path   string
 	values url.Values
@@ -534,7 +534,7 @@ func (f field) read(data []byte) (rest []byte, err error) {
 	case *string:
 		*into, ok = string(text), quoted
 	case *PetStatus:
-		if i := slices.IndexFunc(statuses, func(s PetStatus) bool { return string(s) == string(text) }); i >= 0 {
+		if i := slices.Index(statuses, PetStatus(text)); i >= 0 {
 			*into, ok = statuses[i], true
 		}
 	case **int64:

@@ -120,7 +120,7 @@ func (t *table[T]) put(id int64, r *record[T]) {
 	changed[(id-1)%pageSize] = r
 	t.pages = slices.Clone(t.pages)
 	t.pages[i] = &changed
-	if changed == (page[T]{}) {
+	if r == nil && changed == (page[T]{}) {
 		t.pages[i] = nil
 	}
 }
