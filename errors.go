@@ -110,14 +110,12 @@ func (s *Server) serve(h handler, open bool) http.HandlerFunc {
 		if r.TransferEncoding != nil {
 			header.Set("Connection", "close") // net/http hides a length beside it (RFC 9112, section 6.1)
 		}
-		header.Set("Content-Type", "application/json")
+		if a.body != nil {
+			header.Set("Content-Type", "application/json")
+			header.Set("Content-Length", strconv.Itoa(len(a.body)))
+		}
 		for _, line := range a.header {
 			header.Set(line.name, line.value)
-		}
-		if a.body == nil {
-			header.Del("Content-Type")
-		} else {
-			header.Set("Content-Length", strconv.Itoa(len(a.body)))
 		}
 		w.WriteHeader(a.status)
 		w.Write(a.body)
