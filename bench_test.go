@@ -240,7 +240,8 @@ func BenchmarkSnapshot(b *testing.B) {
 		st.write(&file)
 		b.Run(fmt.Sprintf("save/%d", n), func(b *testing.B) {
 			s := open(b, filepath.Join(b.TempDir(), "petstore.json"), false)
-			defer s.Close()
+			close(s.quit) // replaceFile is for one goroutine alone
+			<-s.done
 			b.SetBytes(int64(file.Len()))
 			for b.Loop() {
 				if err := s.replaceFile(st); err != nil {

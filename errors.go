@@ -108,7 +108,7 @@ func (s *Server) serve(h handler, open bool) http.HandlerFunc {
 			a = s.failure(err)
 		}
 		if r.TransferEncoding != nil {
-			header.Set("Connection", "close") // net/http hides a length beside it (RFC 9112, section 6.1)
+			header.Set("Connection", "close") // for net/http drops a Content-Length beside it (RFC 9112, section 6.1)
 		}
 		if a.body != nil {
 			header.Set("Content-Type", "application/json")

@@ -299,7 +299,7 @@ func list[T any](s *Server, q *query, k kind[T], match func(*T) bool) (answer, e
 	if q.err != nil {
 		return answer{}, q.err
 	}
-	const usual = 96 // bytes of a record
+	const usual = 96 // bytes of a record; a list of 100 that grows as it is filled takes twice the time
 	a := answer{status: http.StatusOK, body: append(make([]byte, 0, limit*usual), '[')}
 	left, last := limit, int64(0)
 	for id, record := range k.table(s.store.view()).after(after) {
@@ -461,67 +461,94 @@ func decode(r *http.Request, b body) error {
 	return decodeObject(data, b)
 }
 
-// decodeObject reads a flat JSON object (RFC 8259) strictly, and validates it: each field is known, spelled
-// to the letter, given once, of its type and not null, and no required one is missing.
+// decodeObject reads a flat JSON object strictly, and validates it: each field is known, spelled to the letter,
+// given once, of its type and not null, and no required one is missing.
 func decodeObject(data []byte, b body) error {
-	if syntax := syntaxError(data); syntax != nil {
-		return invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, syntax)
-	}
-	if token, _ := cutToken(data); token[0] != '{' || !utf8.Valid(data) {
-		return invalid("The JSON must be one object, in UTF-8.")
-	}
-	if _, err := readObject(data, b.fields()); err != nil {
+	if _, err := readDocument(data, b.fields()); err != nil {
 		return err
 	}
 	return b.validate()
 }
 
-// syntaxError returns what keeps data from being one JSON value, or nil.
-func syntaxError(data []byte) *json.SyntaxError {
-	if json.Valid(data) {
-		return nil
+// readDocument reads data, which must be one JSON object (RFC 8259) in UTF-8. With an error comes the offset
+// of the fault.
+func readDocument(data []byte, fields []field) (fault int, err error) {
+	if !json.Valid(data) {
+		var syntax *json.SyntaxError
+		errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax)
+		return max(0, int(syntax.Offset)-1), invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, syntax)
 	}
-	var syntax *json.SyntaxError
-	errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax)
-	return syntax
+	if !utf8.Valid(data) {
+		fault = bytes.IndexByte(bytes.ToValidUTF8(data, []byte{0xFF}), 0xFF) // a byte that no valid text has
+		return fault, invalid("The JSON is not UTF-8 at byte %d.", fault+1)
+	}
+	s := &scanner{data: data}
+	if s.token()[0] != '{' {
+		return s.at, invalid("The JSON must be one object.")
+	}
+	err = s.object(fields)
+	return s.at, err
 }
 
-// readObject reads an object off well-formed JSON. The rest is what follows it, or what follows the fault.
-func readObject(data []byte, fields []field) (rest []byte, err error) {
-	token, rest := cutToken(data)
-	if token[0] != '{' {
-		return rest, invalid("An object must stand here.")
+// A scanner cuts well-formed JSON into tokens. Commas and colons pass for white space, for where they stand
+// says nothing that the order of the others does not.
+type scanner struct {
+	data []byte
+	at   int // the end of the last token
+}
+
+// token returns the next token: a string in its quotes, a number, a word, or a bracket.
+func (s *scanner) token() []byte {
+	for s.data[s.at] <= ' ' || s.data[s.at] == ',' || s.data[s.at] == ':' {
+		s.at++
 	}
-	given := make([]bool, len(fields))
-	for token, rest = cutToken(rest); token[0] != '}'; token, rest = cutToken(rest) {
-		if token[0] == ',' {
-			continue
+	start := s.at
+	s.at++
+	switch s.data[start] {
+	case '{', '}', '[', ']':
+	case '"':
+		for ; s.data[s.at] != '"'; s.at++ {
+			if s.data[s.at] == '\\' {
+				s.at++
+			}
 		}
+		s.at++
+	default:
+		for s.at < len(s.data) && strings.IndexByte(" \t\r\n,]}", s.data[s.at]) < 0 {
+			s.at++
+		}
+	}
+	return s.data[start:s.at]
+}
+
+// object reads the fields of an object, from behind its opening brace to its end.
+func (s *scanner) object(fields []field) error {
+	given := make([]bool, len(fields))
+	for token := s.token(); token[0] != '}'; token = s.token() {
 		name, _ := unquote(token)
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == string(name) })
 		if i < 0 {
-			return rest, invalid("The field %.40q is unknown; leave it out.", name)
+			return invalid("The field %.40q is unknown; leave it out.", name)
 		}
 		if given[i] {
-			return rest, invalid("%s must be given once, not twice.", name)
+			return invalid("%s must be given once, not twice.", name)
 		}
 		given[i] = true
-		_, rest = cutToken(rest) // the colon
-		if rest, err = fields[i].read(rest); err != nil {
-			return rest, err
+		if err := fields[i].read(s); err != nil {
+			return err
 		}
 	}
 	for i, field := range fields {
 		if field.required && !given[i] {
-			return rest, invalid("%s is missing; it must be %s.", field.name, field.kind())
+			return invalid("%s is missing; it must be %s.", field.name, field.kind())
 		}
 	}
-	return rest, nil
+	return nil
 }
 
-// read reads the value of the field off well-formed JSON. The rest is what follows it, or what follows the fault.
-func (f field) read(data []byte) (rest []byte, err error) {
-	token, rest := cutToken(data)
+// read reads the value of the field.
+func (f field) read(s *scanner) error {
+	token := s.token()
 	text, quoted := unquote(token)
 	ok := false
 	switch into := f.into.(type) {
@@ -529,31 +556,36 @@ func (f field) read(data []byte) (rest []byte, err error) {
 		*into = token[0] == 't'
 		ok = *into || token[0] == 'f'
 	case *int64:
-		*into, err = strconv.ParseInt(string(token), 10, 64)
-		ok = err == nil
+		n, err := strconv.ParseInt(string(token), 10, 64)
+		*into, ok = n, err == nil
+	case **int64:
+		n, err := strconv.ParseInt(string(token), 10, 64)
+		*into, ok = &n, err == nil
 	case *string:
 		*into, ok = string(text), quoted
+	case **string:
+		*into, ok = new(string), quoted
+		**into = string(text)
 	case *PetStatus:
 		if i := slices.Index(statuses, PetStatus(text)); i >= 0 {
 			*into, ok = statuses[i], true
 		}
-	case **int64:
-		*into = new(int64)
-		return field{f.name, *into, f.required}.read(data)
-	case **string:
-		*into = new(string)
-		return field{f.name, *into, f.required}.read(data)
 	case []field:
-		return readObject(data, into)
-	case func([]byte) ([]byte, error):
-		return into(data)
+		if ok = token[0] == '{'; ok {
+			return s.object(into)
+		}
+	case func(*scanner) error:
+		if ok = token[0] == '['; ok {
+			return into(s)
+		}
 	}
 	if !ok {
-		return rest, invalid("%s must be %s.", f.name, f.kind())
+		return invalid("%s must be %s.", f.name, f.kind())
 	}
-	return rest, nil
+	return nil
 }
 
+// kind says what read takes for the field.
 func (f field) kind() string {
 	switch f.into.(type) {
 	case *bool:
@@ -562,6 +594,10 @@ func (f field) kind() string {
 		return "an integer of 64 bits, without fraction or exponent"
 	case *PetStatus:
 		return "available, pending or sold"
+	case []field:
+		return "an object"
+	case func(*scanner) error:
+		return "an array"
 	}
 	return "a string"
 }
@@ -577,27 +613,4 @@ func unquote(token []byte) (text []byte, ok bool) {
 	var unescaped string
 	err := json.Unmarshal(token, &unescaped)
 	return []byte(unescaped), err == nil
-}
-
-// cutToken cuts the first token off well-formed JSON: a string, a number, a word, or a delimiter.
-func cutToken(data []byte) (token, rest []byte) {
-	const delimiters = "{}[]:,"
-	for data[0] <= ' ' { // white space, for JSON has no other such byte outside a string
-		data = data[1:]
-	}
-	end := 1
-	switch {
-	case data[0] == '"':
-		for ; data[end] != '"'; end++ {
-			if data[end] == '\\' {
-				end++
-			}
-		}
-		end++
-	case strings.IndexByte(delimiters, data[0]) < 0:
-		for end < len(data) && data[end] > ' ' && strings.IndexByte(delimiters, data[end]) < 0 {
-			end++
-		}
-	}
-	return data[:end], data[end:]
 }

@@ -38,17 +38,13 @@ type grant struct {
 }
 
 func (g *grant) fields() []field {
-	return []field{
-		{"key", &g.key, true},
-		{"plan", &g.plan, true},
-		{"perMinute", &g.perMinute, false},
-		{"perDay", &g.perDay, false},
-	}
+	return []field{{"key", &g.key, true}, {"plan", &g.plan, true},
+		{"perMinute", &g.perMinute, false}, {"perDay", &g.perDay, false}}
 }
 
 // validate also sets the two figures of a plan that has them fixed.
 func (g *grant) validate() error {
-	quota, fixed := plans[g.plan]
+	figures, fixed := plans[g.plan]
 	switch {
 	case g.key == "" || strings.ContainsFunc(g.key, func(c rune) bool { return c <= ' ' || c > '~' }):
 		return invalid("key must be visible ASCII characters without spaces.")
@@ -57,7 +53,7 @@ func (g *grant) validate() error {
 	case fixed && (g.perMinute != nil || g.perDay != nil):
 		return invalid("perMinute and perDay are for the plan enterprise alone.")
 	case fixed:
-		g.perMinute, g.perDay = &quota[0], &quota[1]
+		g.perMinute, g.perDay = &figures[0], &figures[1]
 	case g.perMinute == nil || g.perDay == nil || min(*g.perMinute, *g.perDay) < 1 || max(*g.perMinute, *g.perDay) > math.MaxInt32:
 		return invalid("perMinute and perDay must both be given for the plan enterprise, from 1 to %d.", math.MaxInt32)
 	}
@@ -99,7 +95,8 @@ type quota struct {
 }
 
 // spend takes one request from every window of the client, or from none where one is spent or the client is
-// banned: then the error is rate_limited or key_banned. The quota is that of the window with fewer left.
+// banned: then the error is rate_limited or key_banned. The quota is that of the window with fewer left, and
+// of two spent ones that of the later to end.
 func (c *client) spend(now time.Time) (quota, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +204,8 @@ func requestKey(r *http.Request) string {
 	return strings.TrimLeft(key, " ")
 }
 
-// stranger returns the client that stands for an IPv4 address or an IPv6 /64 in its present minute.
+// stranger returns the client that stands for an IPv4 address or an IPv6 /64 in its present minute. Its window
+// is never renewed: the next minute has a client of its own.
 func (l *Limits) stranger(remote string, now time.Time) *client {
 	from, _ := netip.ParseAddrPort(remote)
 	addr := from.Addr().Unmap()

@@ -323,7 +323,7 @@ func TestKeysFile(t *testing.T) {
 		{`null`, `the keys must be a JSON array of objects`},
 		{`{}`, `the keys must be a JSON array of objects`},
 		{`[{"key":"a","plan":"free"}] []`, `the keys must be a JSON array of objects`},
-		{`["secret"]`, `entry 1: The JSON must be one object, in UTF-8.`},
+		{`["secret"]`, `entry 1: The JSON must be one object.`},
 		{`[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`, `entry 2: the key is given twice`},
 		{`[{"key":"secret","plan":"gold"}]`, `entry 1: plan must be free, pro, business or enterprise.`},
 		{`[{"key":"secret"}]`, `entry 1: plan is missing; it must be a string.`},

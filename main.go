@@ -101,8 +101,9 @@ func (s *Server) listenAndServe(ctx context.Context, addr, data, keysFile string
 	debug.SetGCPercent(50)
 
 	keys, err := []byte(demoKeys), error(nil)
+	example := "KEY"
 	if keysFile == "" {
-		s.publicKeys = demoKeys
+		s.publicKeys, example = demoKeys, "demo-free"
 	} else if keys, err = os.ReadFile(keysFile); err != nil {
 		return err
 	}
@@ -130,12 +131,8 @@ func (s *Server) listenAndServe(ctx context.Context, addr, data, keysFile string
 		host = "localhost"
 	}
 	base := "http://" + net.JoinHostPort(host, strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
-	key := "demo-free"
-	if keysFile != "" {
-		key = "KEY"
-	}
 	fmt.Fprintf(stderr, "Petstore API: %s\nReference:    %s/\nTry:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n",
-		base, base, key, base)
+		base, base, example, base)
 
 	server := s.httpServer()
 	failed := make(chan error, 1)

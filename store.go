@@ -22,7 +22,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
 // errForeign is why the store no longer saves once another program has changed its file.
@@ -149,17 +148,28 @@ func (st *state) checkPet(id *int64) error {
 // parse reads a snapshot, or says what keeps it from being a whole and valid state.
 func parse(data []byte) (*state, error) {
 	st := new(state)
-	rest, err := data, error(nil)
-	if syntax := syntaxError(data); syntax != nil {
-		rest, err = data[syntax.Offset:], syntax
-	} else if !utf8.Valid(data) {
-		return nil, errors.New("it is not UTF-8")
-	} else {
-		rest, err = st.read(data)
-	}
+	var categories, pets, orders int64
+	fault, err := readDocument(data, []field{
+		{"lastIds", []field{{"categories", &categories, false}, {"pets", &pets, false}, {"orders", &orders, false}}, false},
+		{"categories", func(s *scanner) error {
+			return readRecords(s, &st.categories, Category{}, func(c *Category) int64 { return c.ID })
+		}, false},
+		{"pets", func(s *scanner) error {
+			return readRecords(s, &st.pets, Pet{NewPet: NewPet{Status: Available}}, func(p *Pet) int64 { return p.ID })
+		}, false},
+		{"orders", func(s *scanner) error {
+			return readRecords(s, &st.orders, Order{ID: new(int64)}, func(o *Order) int64 { return *o.ID })
+		}, false},
+	})
 	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:len(data)-len(rest)], []byte("\n")), err)
+		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:fault], []byte("\n")), err)
 	}
+	if min(categories, pets, orders) < 0 || max(categories, pets, orders) > maxID {
+		return nil, fmt.Errorf("lastIds must be from 0 to %d", maxID)
+	}
+	st.categories.last = max(st.categories.last, categories)
+	st.pets.last = max(st.pets.last, pets)
+	st.orders.last = max(st.orders.last, orders)
 	for id, pet := range st.pets.after(0) {
 		if err := st.checkCategory(pet.value.CategoryID); err != nil {
 			return nil, fmt.Errorf("pet %d: %w", id, err)
@@ -173,58 +183,31 @@ func parse(data []byte) (*state, error) {
 	return st, nil
 }
 
-// read reads the snapshot off well-formed JSON. The rest is what follows it, or what follows the fault.
-func (st *state) read(data []byte) (rest []byte, err error) {
-	var categories, pets, orders int64
-	rest, err = readObject(data, []field{
-		{"lastIds", []field{{"categories", &categories, false}, {"pets", &pets, false}, {"orders", &orders, false}}, false},
-		{"categories", func(data []byte) ([]byte, error) {
-			return readRecords(data, &st.categories, Category{}, func(c *Category) int64 { return c.ID })
-		}, false},
-		{"pets", func(data []byte) ([]byte, error) {
-			return readRecords(data, &st.pets, Pet{NewPet: NewPet{Status: Available}}, func(p *Pet) int64 { return p.ID })
-		}, false},
-		{"orders", func(data []byte) ([]byte, error) {
-			return readRecords(data, &st.orders, Order{ID: new(int64)}, func(o *Order) int64 { return *o.ID })
-		}, false},
-	})
-	st.categories.last = max(st.categories.last, min(categories, maxID))
-	st.pets.last = max(st.pets.last, min(pets, maxID))
-	st.orders.last = max(st.orders.last, min(orders, maxID))
-	return rest, err
-}
-
-// readRecords reads an array of records into a table. Each of them starts as blank.
+// readRecords reads the records of an array, from behind its opening bracket to its end, into a table. Each of
+// them starts as blank.
 func readRecords[T any, B interface {
 	*T
 	body
-}](data []byte, t *table[T], blank T, id func(B) int64) (rest []byte, err error) {
-	token, rest := cutToken(data)
-	if token[0] != '[' {
-		return rest, invalid("An array must stand here.")
-	}
+}](s *scanner, t *table[T], blank T, id func(B) int64) error {
 	record := B(new(T))
 	fields := record.fields()
-	for {
-		token, after := cutToken(rest)
-		switch token[0] {
-		case ']':
-			return after, nil
-		case ',':
-			rest = after
-			continue
+	for token := s.token(); token[0] != ']'; token = s.token() {
+		if token[0] != '{' {
+			return invalid("An object must stand here.")
 		}
 		*record = blank
-		if rest, err = readObject(rest, fields); err != nil {
-			return rest, err
+		if err := s.object(fields); err != nil {
+			return err
 		}
-		if err = record.validate(); err == nil {
+		err := record.validate()
+		if err == nil {
 			err = t.insert(id(record), newRecord(*record))
 		}
 		if err != nil {
-			return rest, fmt.Errorf("id %d: %w", id(record), err)
+			return fmt.Errorf("id %d: %w", id(record), err)
 		}
 	}
+	return nil
 }
 
 // write writes the snapshot of the state, one record a line.
@@ -514,7 +497,8 @@ func (s *Store) lock() error {
 
 func (s *Store) unlock() {
 	if s.locked {
-		s.locked = os.Remove(s.path+lockSuffix) != nil
+		err := os.Remove(s.path + lockSuffix)
+		s.locked = err != nil && !errors.Is(err, fs.ErrNotExist) // a server that starts removes it too
 	}
 }
 

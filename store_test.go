@@ -323,19 +323,39 @@ func TestTwoStoresOnOneFile(t *testing.T) {
 	}
 }
 
+// A server that starts clears the lock of a crash away, and cannot tell it from the lock of another that is saving.
+func TestLockClearedAway(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	a := open(t, path, true)
+	defer a.Close()
+	if err := a.lock(); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, path, true)
+	defer b.Close()
+	a.unlock()
+	if err := b.lock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.lock(); err != errBusy {
+		t.Errorf("the lock of another server is taken: error %v, want %v", err, errBusy)
+	}
+	b.unlock()
+}
+
 func TestBrokenFile(t *testing.T) {
 	pet := func(s string) string { return `{"categories":[{"id":1,"name":"c"}],"pets":[` + s + `]}` }
 	for _, test := range []struct{ file, want string }{
-		{``, `line 1: unexpected end of JSON input`},
-		{`{`, `line 1: unexpected end of JSON input`},
-		{`null`, `line 1: An object must stand here.`},
-		{`[]`, `line 1: An object must stand here.`},
-		{`{} {}`, `line 1: invalid character '{' after top-level value`},
+		{``, `unexpected end of JSON input`},
+		{`{`, `unexpected end of JSON input`},
+		{`null`, `line 1: The JSON must be one object.`},
+		{`[]`, `line 1: The JSON must be one object.`},
+		{`{} {}`, `invalid character '{' after top-level value`},
 		{`{"cats":[]}`, `The field "cats" is unknown`},
 		{`{"Categories":[]}`, `The field "Categories" is unknown`},
 		{"{\"pets\":[],\n\"pets\":[]}", `line 2: pets must be given once`},
-		{`{"categories":{}}`, `line 1: An array must stand here.`},
-		{"{\n\"categories\":[\n{\"id\":1,,\"name\":\"c\"}]}", `line 3: invalid character ','`},
+		{`{"categories":{}}`, `line 1: categories must be an array.`},
+		{"{\n\"categories\":[\n{\"id\":1,,\"name\":\"c\"}]}", `line 3: The JSON is malformed at byte 26: invalid character ','`},
 		{`{"categories":[{"id":1,"name":"c"},{"id":1,"name":"c"}]}`, `line 1: id 1: The id 1 is not free`},
 		{`{"categories":[{"id":0,"name":"c"}]}`, `id 0: The id 0 is not free`},
 		{`{"categories":[{"id":2147483648,"name":"c"}]}`, `The id 2147483648 is not free`},
@@ -351,6 +371,11 @@ func TestBrokenFile(t *testing.T) {
 		{pet(`{"id":1,"name":"p","categoryId":1,"Quantity":1}`), `The field "Quantity" is unknown`},
 		{pet(`{"id":1,"name":"p","categoryId":1,"id":2}`), `id must be given once`},
 		{`{"lastIds":{"pets":null}}`, `pets must be an integer`},
+		{`{"lastIds":5}`, `line 1: lastIds must be an object.`},
+		{`{"lastIds":{"pets":2147483648}}`, `lastIds must be from 0 to 2147483647`},
+		{`{"lastIds":{"orders":-1}}`, `lastIds must be from 0 to 2147483647`},
+		{"{\"categories\":[\n{\"id\":1,\"name\":\"Dogs},\n{}]}", `line 2: The JSON is malformed`},
+		{"{\n\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `line 2: The JSON is not UTF-8`},
 		{`{"orders":[{"id":1,"petId":9}]}`, `order 1: petId must name a pet, and 9 names none.`},
 		{`{"orders":[{"id":1,"shipDate":"soon"}]}`, `line 1: id 1: shipDate must be`},
 		{`{"orders":[{"complete":true}]}`, `id 0: The id 0 is not free`},
