@@ -307,7 +307,7 @@ func list[T any](s *Server, q *query, k kind[T], match func(*T) bool) (answer, e
 			continue
 		}
 		if left == 0 {
-			a.header = []headerLine{{"Link", q.next(last, limit)}}
+			a.header = []headerLine{{"Link", q.link(last, limit)}}
 			break
 		}
 		if left < limit {
@@ -330,10 +330,10 @@ func get[T any](s *Server, r *http.Request, k kind[T]) (answer, error) {
 	return answer{status: http.StatusOK, body: k.show(record)}, nil
 }
 
-// keep decodes the body and keeps the record that make returns for it: in the place of the old one where the
+// keep decodes the body and keeps the record that build returns for it: in the place of the old one where the
 // path names one, else under the next id.
 func keep[T any, B body](s *Server, r *http.Request, k kind[T], body B,
-	make func(next *state, id int64, body B, old T) (T, error)) (answer, error) {
+	build func(next *state, id int64, body B, old T) (T, error)) (answer, error) {
 	if err := decode(r, body); err != nil {
 		return answer{}, err
 	}
@@ -347,7 +347,7 @@ func keep[T any, B body](s *Server, r *http.Request, k kind[T], body B,
 				return err
 			}
 		}
-		value, err := make(next, id, body, old.value)
+		value, err := build(next, id, body, old.value)
 		if err != nil {
 			return err
 		}
@@ -418,19 +418,19 @@ func parseQuery(r *http.Request, filters ...string) *query {
 }
 
 // number returns an integer parameter, or its default where it is left out.
-func (q *query) number(name string, def, min, max int64) int64 {
+func (q *query) number(name string, def, lowest, highest int64) int64 {
 	if !q.values.Has(name) {
 		return def
 	}
 	n, ok := integer(q.values.Get(name))
-	if !ok || n < min || n > max {
-		q.err = cmp.Or(q.err, invalid("%s must be an integer from %d to %d.", name, min, max))
+	if !ok || n < lowest || n > highest {
+		q.err = cmp.Or(q.err, invalid("%s must be an integer from %d to %d.", name, lowest, highest))
 	}
 	return n
 }
 
-// next returns the Link to the records that follow the last one.
-func (q *query) next(last, limit int64) string {
+// link returns the value of Link for the records that follow the last one (RFC 8288).
+func (q *query) link(last, limit int64) string {
 	q.values.Set("after", strconv.FormatInt(last, 10))
 	q.values.Set("limit", strconv.FormatInt(limit, 10))
 	return "<" + q.path + "?" + q.values.Encode() + `>; rel="next"`

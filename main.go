@@ -95,7 +95,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 // listenAndServe serves until ctx is done, and then finishes what is in flight and saves a last snapshot.
 func (s *Server) listenAndServe(ctx context.Context, addr, data, keysFile string, synced bool, stderr io.Writer) error {
 	// A heap as small as that of a small store would be collected hundreds of times a second. 64 MB that are
-	// never touched take no memory, and let 32 MB of garbage pass between two collections.
+	// never touched are never in memory, and let 32 MB of garbage pass between two collections.
 	ballast := make([]byte, 64<<20)
 	defer runtime.KeepAlive(ballast)
 	debug.SetGCPercent(50)

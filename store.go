@@ -184,7 +184,7 @@ func parse(data []byte) (*state, error) {
 }
 
 // readRecords reads the records of an array, from behind its opening bracket to its end, into a table. Each of
-// them starts as blank.
+// them starts as a copy of blank, which has the values of what the file leaves out.
 func readRecords[T any, B interface {
 	*T
 	body
@@ -473,7 +473,7 @@ func (s *Store) replaceFile(st *state) error {
 	saved, file := s.saved, s.file
 	s.saved, s.file = st, info
 	if err := syncFolder(filepath.Dir(s.path)); err != nil {
-		if s.locked && os.Rename(s.path+lockSuffix, s.path) == nil {
+		if s.locked && os.Rename(s.path+lockSuffix, s.path) == nil { // the lock is the old file
 			s.saved, s.file, s.locked = saved, file, false
 		}
 		return err
