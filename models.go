@@ -23,7 +23,7 @@ type body interface {
 
 type field struct {
 	name     string
-	into     any // what field.read knows: a pointer to the value, or to a pointer that stays nil without the field
+	into     any // where the value goes, as field.read lists it; a pointer to a pointer stays nil without the field
 	required bool
 }
 
