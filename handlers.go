@@ -444,7 +444,7 @@ func integer(text string) (int64, bool) {
 
 // decode reads the body of a request into b, and validates it.
 func decode(r *http.Request, b body) error {
-	if given := r.Header.Get("Content-Type"); given != "" && given != "application/json" {
+	if given := r.Header.Get("Content-Type"); given != "" && given != "application/json" { // the usual one needs no parsing
 		mediaType, parameters, err := mime.ParseMediaType(given)
 		if err != nil || mediaType != "application/json" || !strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8") {
 			return fail(http.StatusUnsupportedMediaType, "The body must be JSON in UTF-8; send it with Content-Type: application/json.")
