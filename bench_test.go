@@ -106,6 +106,9 @@ func load(b testing.TB, p *process, request string, n int) round {
 	return round{used / time.Duration(len(took)), took[len(took)*99/100], float64(len(took)) / elapsed.Seconds()}
 }
 
+// loadHeader ends the request line of a load, and has the key that it cannot spend.
+const loadHeader = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
+
 // TestAgainstBare prints what a request costs the server beside what it costs net/http alone. COMPARE is the
 // number of rounds.
 func TestAgainstBare(t *testing.T) {
@@ -113,25 +116,20 @@ func TestAgainstBare(t *testing.T) {
 	if err != nil {
 		t.Skip("COMPARE=5 compares the server with net/http alone")
 	}
-	folder := t.TempDir()
-	keys, file := unlimitedKeys(t, folder), filepath.Join(folder, "petstore.json")
-	os.WriteFile(file, []byte(text(t, manyPets(1000))), 0o644)
-	quick := start(t, "-keys", keys, "-data", file, "-sync=false")
-	second := filepath.Join(folder, "synced.json")
-	os.WriteFile(second, []byte(text(t, manyPets(1000))), 0o644)
-	synced := start(t, "-keys", keys, "-data", second)
+	keys := unlimitedKeys(t, t.TempDir())
+	quick := start(t, "-keys", keys, "-data", petsFile(t, 1000), "-sync=false")
+	synced := start(t, "-keys", keys, "-data", petsFile(t, 1000))
 
-	header := " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
 	body := `{"name":"Pet number 1001","categoryId":1,"status":"available"}`
-	post := "POST /pets" + header + "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+	post := "POST /pets" + loadHeader + "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 	kinds := []struct {
 		name, request string
 		server        *process
 		n             int
 	}{
-		{"GET one pet", "GET /pets/500" + header + "\r\n", quick, 40000},
-		{"GET 20 pets", "GET /pets?limit=20" + header + "\r\n", quick, 40000},
-		{"GET 100 pets", "GET /pets?limit=100" + header + "\r\n", quick, 20000},
+		{"GET one pet", "GET /pets/500" + loadHeader + "\r\n", quick, 40000},
+		{"GET 20 pets", "GET /pets?limit=20" + loadHeader + "\r\n", quick, 40000},
+		{"GET 100 pets", "GET /pets?limit=100" + loadHeader + "\r\n", quick, 20000},
 		{"POST, -sync=false", post, quick, 40000},
 		{"POST, -sync", post, synced, 3000},
 	}
@@ -185,6 +183,16 @@ func startBare(t testing.TB, answers []string) *process {
 	cmd := exec.Command(path)
 	cmd.Env = append(os.Environ(), "PETSTORE_BARE="+strings.Join(answers, "\x1e"))
 	return startCommand(t, cmd)
+}
+
+// petsFile writes a snapshot of n pets.
+func petsFile(t testing.TB, n int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	if err := os.WriteFile(path, []byte(text(t, manyPets(n))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // manyPets returns a state of n pets in one category.
@@ -268,9 +276,7 @@ func BenchmarkSnapshot(b *testing.B) {
 
 // BenchmarkGroupCommit tells how many of the writes of 32 clients share a save.
 func BenchmarkGroupCommit(b *testing.B) {
-	file := filepath.Join(b.TempDir(), "petstore.json")
-	os.WriteFile(file, []byte(text(b, manyPets(1000))), 0o644)
-	s := newService(b, file, true)
+	s := newService(b, petsFile(b, 1000), true)
 	defer s.store.Close()
 	server := httptest.NewServer(s.handler)
 	defer server.Close()
@@ -306,9 +312,7 @@ func TestMillionPets(t *testing.T) {
 	if os.Getenv("COMPARE") == "" {
 		t.Skip("COMPARE=5 measures the server with a million pets")
 	}
-	folder := t.TempDir()
-	keys, file := unlimitedKeys(t, folder), filepath.Join(folder, "petstore.json")
-	os.WriteFile(file, []byte(text(t, manyPets(1_000_000))), 0o644)
+	keys, file := unlimitedKeys(t, t.TempDir()), petsFile(t, 1_000_000)
 	runtime.GC()
 	binary() // is not to be timed
 	var p *process
@@ -321,8 +325,7 @@ func TestMillionPets(t *testing.T) {
 		p = start(t, "-keys", keys, "-data", file, "-sync=false")
 		t.Logf("started in %v", time.Since(begin).Round(time.Millisecond))
 	}
-	header := " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
-	get := "GET /pets?limit=20&after=500000" + header + "\r\n"
+	get := "GET /pets?limit=20&after=500000" + loadHeader + "\r\n"
 	const n = 60000
 	load(t, p, get, n)
 	status := read(t, fmt.Sprintf("/proc/%d/status", p.Process.Pid))
@@ -338,7 +341,7 @@ func TestMillionPets(t *testing.T) {
 				case <-stop:
 					return
 				case <-time.After(100 * time.Millisecond):
-					load(t, p, "PATCH /inventory/5"+header+"Content-Length: 14\r\n\r\n{\"quantity\":5}", 32)
+					load(t, p, "PATCH /inventory/5"+loadHeader+"Content-Length: 14\r\n\r\n{\"quantity\":5}", 32)
 				}
 			}
 		})

@@ -662,11 +662,7 @@ type description struct {
 
 func readDescription(t testing.TB) (d description) {
 	t.Helper()
-	data, err := docs.ReadFile("docs/openapi.json")
-	if err == nil {
-		err = json.Unmarshal(data, &d)
-	}
-	if err != nil {
+	if err := json.Unmarshal([]byte(read(t, "docs/openapi.json")), &d); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -752,34 +748,23 @@ func TestDescription(t *testing.T) {
 // The page of the reference finds its files, and in the description every field that it reads.
 func TestReference(t *testing.T) {
 	s := freshService(t)
-	page, err := docs.ReadFile("docs/index.html")
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := docs.ReadFile("docs/reference.js")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range regexp.MustCompile(`"(/docs/[^"]+|/openapi\.json)"|from '(/[^']+)'`).FindAllStringSubmatch(string(page)+string(script), -1) {
+	page, script, data := read(t, "docs/index.html"), read(t, "docs/reference.js"), read(t, "docs/openapi.json")
+	for _, file := range regexp.MustCompile(`"(/docs/[^"]+|/openapi\.json)"|from '(/[^']+)'`).FindAllStringSubmatch(page+script, -1) {
 		if target := file[1] + file[2]; s.do("GET", target, "", "Authorization").StatusCode != 200 {
 			t.Errorf("the page needs %s, which is not served", target)
 		}
 	}
-	if regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|https?://`).Match(script) {
+	if regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|https?://`).MatchString(script) {
 		t.Error("the script sets HTML, or names another origin")
 	}
 	for _, id := range []string{`id="key"`, `class="meter"`, `class="choices"`, `<template id="operation"`, `<template id="try"`, `role="meter"`, `role="status"`} {
-		if !strings.Contains(string(page), id) {
+		if !strings.Contains(page, id) {
 			t.Errorf("the page has no %s", id)
 		}
 	}
 
 	var d map[string]any
-	data, err := docs.ReadFile("docs/openapi.json")
-	if err == nil {
-		err = json.Unmarshal(data, &d)
-	}
-	if err != nil {
+	if err := json.Unmarshal([]byte(data), &d); err != nil {
 		t.Fatal(err)
 	}
 	resolve := func(v any) map[string]any {
@@ -840,7 +825,7 @@ func TestReference(t *testing.T) {
 			}
 		}
 	}
-	if unread := regexp.MustCompile(`"(oneOf|anyOf|not|nullable|exclusiveMinimum|exclusiveMaximum|minItems|multipleOf)":`).FindAll(data, -1); unread != nil {
+	if unread := regexp.MustCompile(`"(oneOf|anyOf|not|nullable|exclusiveMinimum|exclusiveMaximum|minItems|multipleOf)":`).FindAllString(data, -1); unread != nil {
 		t.Errorf("the page does not read %s", unread)
 	}
 }
