@@ -200,15 +200,15 @@ func TestPets(t *testing.T) {
 func TestCategories(t *testing.T) {
 	freshService(t).run([]step{
 		{"GET", "/categories", ``, 200, `[{"id":1,"name":"Dogs","description":"Loyal companions, from terriers to shepherds"},` + "\n" +
-			`{"id":2,"name":"Cats","description":"Independent and curious"},` + "\n" + `{"id":3,"name":"Rabbits"}]`},
+			`{"id":2,"name":"Cats","description":"Independent and curious"},` + "\n" + `{"id":3,"name":"Rabbits"},` + "\n" + `{"id":4,"name":"Fish","description":"Quiet and colorful"}]`},
 		{"GET", "/categories/3", ``, 200, `{"id":3,"name":"Rabbits"}`},
-		{"POST", "/categories", `{"name":"Birds","description":""}`, 201, `{"id":4,"name":"Birds","description":""}`},
-		{"PUT", "/categories/4", `{"name":"Birds & <b>"}`, 200, `{"id":4,"name":"Birds & <b>"}`},
-		{"GET", "/categories/4", ``, 200, `{"id":4,"name":"Birds & <b>"}`},
-		{"DELETE", "/categories/4", ``, 204, ``},
-		{"GET", "/categories/4", ``, 404, `not_found`},
-		{"PUT", "/categories/4", `{"name":"Birds"}`, 404, `not_found`},
-		{"DELETE", "/categories/4", ``, 404, `not_found`},
+		{"POST", "/categories", `{"name":"Birds","description":""}`, 201, `{"id":5,"name":"Birds","description":""}`},
+		{"PUT", "/categories/5", `{"name":"Birds & <b>"}`, 200, `{"id":5,"name":"Birds & <b>"}`},
+		{"GET", "/categories/5", ``, 200, `{"id":5,"name":"Birds & <b>"}`},
+		{"DELETE", "/categories/5", ``, 204, ``},
+		{"GET", "/categories/5", ``, 404, `not_found`},
+		{"PUT", "/categories/5", `{"name":"Birds"}`, 404, `not_found`},
+		{"DELETE", "/categories/5", ``, 404, `not_found`},
 		{"DELETE", "/categories/3", ``, 409, `Pet 5 belongs to this category`},
 		{"PUT", "/categories/1.0", `{"name":"Birds"}`, 400, `categoryId in the path`},
 		{"GET", "/categories/9223372036854775808", ``, 400, `categoryId in the path`},
@@ -284,7 +284,7 @@ func TestLists(t *testing.T) {
 		{"/pets?status=pending&limit=1", "2-2", ``},
 		{"/inventory?limit=7", "1-7", `</inventory?after=7&limit=7>; rel="next"`},
 		{"/categories?limit=2", "1-2", `</categories?after=2&limit=2>; rel="next"`},
-		{"/categories", "1-3", ``},
+		{"/categories", "1-4", ``},
 		{"/store/orders?limit=1", "1-1", `</store/orders?after=1&limit=1>; rel="next"`},
 	} {
 		resp := s.do("GET", test.target, "")
@@ -338,13 +338,13 @@ func TestBodies(t *testing.T) {
 	long := strings.Repeat("é", 200)
 	order := `The JSON must be one object.`
 	s.run([]step{
-		{"POST", "/categories", `{"name":"` + long + `"}`, 201, `{"id":4,"name":"` + long + `"}`},
+		{"POST", "/categories", `{"name":"` + long + `"}`, 201, `{"id":5,"name":"` + long + `"}`},
 		{"POST", "/categories", `{"name":"` + long + `x"}`, 400, `name must be 1 to 200 characters, and not white space alone.`},
 		{"POST", "/categories", `{"name":""}`, 400, `name must be 1 to 200 characters`},
 		{"POST", "/categories", `{"name":" \t\u00a0\u2003"}`, 400, `name must be 1 to 200 characters`},
-		{"POST", "/categories", `{"name":"x","description":"` + strings.Repeat("é", 2000) + `"}`, 201, `{"id":5,"name":"x","description":"` + strings.Repeat("é", 2000) + `"}`},
+		{"POST", "/categories", `{"name":"x","description":"` + strings.Repeat("é", 2000) + `"}`, 201, `{"id":6,"name":"x","description":"` + strings.Repeat("é", 2000) + `"}`},
 		{"POST", "/categories", `{"name":"x","description":"` + strings.Repeat("é", 2001) + `"}`, 400, `description must be at most 2000 characters.`},
-		{"POST", "/categories", ` {"name" : "a\ud800b\u0041" } `, 201, `{"id":6,"name":"a�bA"}`},
+		{"POST", "/categories", ` {"name" : "a\ud800b\u0041" } `, 201, `{"id":7,"name":"a�bA"}`},
 		{"POST", "/categories", ``, 400, `The JSON is malformed at byte 0: unexpected end of JSON input.`},
 		{"POST", "/categories", `{"name":"x"`, 400, `at byte 11: unexpected end`},
 		{"POST", "/categories", `{"name":"x"}}`, 400, `The JSON is malformed at byte 13`},
@@ -484,7 +484,7 @@ func TestLocation(t *testing.T) {
 	s := freshService(t)
 	for _, test := range []step{
 		{"POST", "/pets", `{"name":"x","categoryId":1}`, 201, "/pets/6"},
-		{"POST", "/categories", `{"name":"x"}`, 201, "/categories/4"},
+		{"POST", "/categories", `{"name":"x"}`, 201, "/categories/5"},
 		{"POST", "/store/orders", `{}`, 201, "/store/orders/3"},
 	} {
 		if got := s.do(test.method, test.target, test.body).Header.Get("Location"); got != test.want {

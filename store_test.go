@@ -84,10 +84,10 @@ func TestReopen(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "petstore.json")
 		s := newService(t, path, synced)
 		s.run([]step{
-			{"POST", "/categories", `{"name":"<\u0000\u202e\u200b\"\\ 🐾>","description":""}`, 201, `{"id":4,"name":"<\u0000` + "\u202e\u200b" + `\"\\ 🐾>","description":""}`},
-			{"POST", "/pets", `{"name":"Luna","categoryId":4,"status":"sold"}`, 201, `{"id":6,"name":"Luna","categoryId":4,"status":"sold"}`},
+			{"POST", "/categories", `{"name":"<\u0000\u202e\u200b\"\\ 🐾>","description":""}`, 201, `{"id":5,"name":"<\u0000` + "\u202e\u200b" + `\"\\ 🐾>","description":""}`},
+			{"POST", "/pets", `{"name":"Luna","categoryId":5,"status":"sold"}`, 201, `{"id":6,"name":"Luna","categoryId":5,"status":"sold"}`},
 			{"PATCH", "/inventory/6", `{"quantity":9}`, 200, `{"petId":6,"quantity":9,"status":"sold"}`},
-			{"POST", "/pets", `{"name":"Gone","categoryId":4}`, 201, `{"id":7,"name":"Gone","categoryId":4,"status":"available"}`},
+			{"POST", "/pets", `{"name":"Gone","categoryId":5}`, 201, `{"id":7,"name":"Gone","categoryId":5,"status":"available"}`},
 			{"DELETE", "/pets/7", ``, 204, ``},
 			{"POST", "/store/orders", `{"petId":6,"shipDate":"2030-01-01T00:00:00.10+01:00"}`, 201, `{"id":3,"petId":6,"shipDate":"2030-01-01T00:00:00.10+01:00","complete":false}`},
 		})
@@ -99,7 +99,7 @@ func TestReopen(t *testing.T) {
 		if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
 			t.Errorf("after a restart (-want +got):\n%s", diff)
 		}
-		s.run([]step{{"POST", "/pets", `{"name":"Next","categoryId":4}`, 201, `{"id":8,"name":"Next","categoryId":4,"status":"available"}`}})
+		s.run([]step{{"POST", "/pets", `{"name":"Next","categoryId":5}`, 201, `{"id":8,"name":"Next","categoryId":5,"status":"available"}`}})
 		s.store.Close()
 		if diff := gocmp.Diff([]string{"petstore.json"}, files(t, filepath.Dir(path))); diff != "" {
 			t.Errorf("files (-want +got):\n%s", diff)
@@ -188,7 +188,7 @@ func TestFailedSave(t *testing.T) {
 			synctest.Wait()
 			s.run([]step{
 				{"GET", "/healthz", ``, 200, `{"status":"ok"}`},
-				{"POST", "/categories", `{"name":"Birds"}`, 201, `{"id":4,"name":"Birds"}`},
+				{"POST", "/categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`},
 			})
 			time.Sleep(time.Second)
 			synctest.Wait()
@@ -253,7 +253,7 @@ func TestFileChangedByAnother(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					path := filepath.Join(t.TempDir(), "petstore.json")
 					s := newService(t, path, synced)
-					s.run([]step{{"POST", "/categories", `{"name":"Birds"}`, 201, `{"id":4,"name":"Birds"}`}})
+					s.run([]step{{"POST", "/categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`}})
 					time.Sleep(time.Second)
 					if err := change(path); err != nil {
 						t.Fatal(err)
@@ -267,7 +267,7 @@ func TestFileChangedByAnother(t *testing.T) {
 					s.run([]step{
 						{"POST", "/pets", `{"name":"x","categoryId":1}`, 503, "storage_unavailable"},
 						{"GET", "/healthz", ``, 503, "storage_unavailable"},
-						{"GET", "/categories/4", ``, 200, `{"id":4,"name":"Birds"}`},
+						{"GET", "/categories/5", ``, 200, `{"id":5,"name":"Birds"}`},
 					})
 					if err := s.store.Close(); !errors.Is(err, errForeign) {
 						t.Errorf("Close: %v", err)
@@ -490,7 +490,7 @@ func TestOldStatesStay(t *testing.T) {
 	if diff := gocmp.Diff(before, text(t, old)); diff != "" {
 		t.Errorf("the old state changed (-want +got):\n%s", diff)
 	}
-	if got := s.view().categories.last; got != 3+3*pageSize {
+	if got := s.view().categories.last; got != 4+3*pageSize {
 		t.Errorf("last id %d", got)
 	}
 }
@@ -502,7 +502,7 @@ func TestEmptyPagesAreDropped(t *testing.T) {
 	for i := range int64(2*pageSize + 10) {
 		addCategory(s, "brief")
 		s.update(func(next *state) error {
-			next.categories.put(4+i, nil)
+			next.categories.put(5+i, nil)
 			return nil
 		})
 	}
@@ -612,7 +612,7 @@ func TestDamagedFile(t *testing.T) {
 		without := strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "")
 		without = strings.ReplaceAll(without, "},\n]", "}\n]")
 		st := try("without "+line, []byte(without))
-		used := !regexp.MustCompile("Rex|Misty|Clover|petId").MatchString(record) // what nothing else names
+		used := !regexp.MustCompile("Rex|Misty|Clover|Fish|petId").MatchString(record) // what nothing else names
 		if (st == nil) != used {
 			t.Errorf("without %s the file is loaded: %v", record, st != nil)
 		}
@@ -727,7 +727,7 @@ func TestNames(t *testing.T) {
 	}
 	for range 2 {
 		for i, name := range names {
-			for _, id := range []int{4 + 2*i, 5 + 2*i} {
+			for _, id := range []int{5 + 2*i, 6 + 2*i} {
 				var got Category
 				if err := json.NewDecoder(s.do("GET", fmt.Sprint("/categories/", id), "").Body).Decode(&got); err != nil || got.Name != name {
 					t.Errorf("%q came back as %q, %v", name, got.Name, err)

@@ -113,8 +113,8 @@ check('the one form that is missing', await page.locator('form').count(), operat
 
 // --- Trying it ---
 const name = '<img src=x onerror=alert(1)>'
-check('a category', await send(page, 'createCategory'), [201, { id: 4, name: 'Birds', description: 'From canaries to parrots' }])
-check('a pet', await send(page, 'createPet', { body: { name, categoryId: 4 } }), [201, { id: 6, name, categoryId: 4, status: 'available' }])
+check('a category', await send(page, 'createCategory'), [201, { id: 5, name: 'Birds', description: 'From canaries to parrots' }])
+check('a pet', await send(page, 'createPet', { body: { name, categoryId: 5 } }), [201, { id: 6, name, categoryId: 5, status: 'available' }])
 check('its name is text', await part(page, 'createPet').locator('.answer pre').getByText(name).count(), 1)
 check('no image', await page.locator('img').count(), 0)
 check('its Location', await part(page, 'createPet').getByRole('row', { name: 'Location' }).locator('td').last().textContent(), '/pets/6')
@@ -154,7 +154,7 @@ for (const [id, field, value, fault] of [
 check('nothing sent', sent, 0)
 
 // --- The curl line ---
-const quoted = `{"name": "D'Artagnan $HOME \\"!\\" \\\\", "categoryId": 4}`
+const quoted = `{"name": "D'Artagnan $HOME \\"!\\" \\\\", "categoryId": 5}`
 await part(page, 'createPet').getByLabel('body').fill(quoted)
 await part(page, 'createPet').getByRole('button', { name: 'Copy' }).click()
 await part(page, 'createPet').getByRole('button', { name: 'Copied' }).waitFor()
