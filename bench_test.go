@@ -72,7 +72,7 @@ type round struct {
 }
 
 // load sends the request n times over 32 connections.
-func load(b testing.TB, p *process, request string, n int) round {
+func drive(b testing.TB, p *process, request string, n int) round {
 	b.Helper()
 	const connections = 32
 	took := make([]time.Duration, connections*(n/connections))
@@ -158,8 +158,8 @@ func TestAgainstBare(t *testing.T) {
 		var ours, theirs []round
 		var ratios []float64
 		for range rounds {
-			a := load(t, bare, paths.Replace(kind.request), kind.n)
-			b := load(t, kind.server, kind.request, kind.n)
+			a := drive(t, bare, paths.Replace(kind.request), kind.n)
+			b := drive(t, kind.server, kind.request, kind.n)
 			ours, theirs = append(ours, b), append(theirs, a)
 			ratios = append(ratios, float64(b.cpu)/float64(a.cpu))
 		}
@@ -245,7 +245,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	for _, n := range []int{1000, 1_000_000} {
 		st := manyPets(n)
 		var file bytes.Buffer
-		st.write(&file)
+		st.writeTo(&file)
 		b.Run(fmt.Sprintf("save/%d", n), func(b *testing.B) {
 			s := open(b, filepath.Join(b.TempDir(), "petstore.json"), false)
 			close(s.quit) // replaceFile is for one goroutine alone
@@ -260,7 +260,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		b.Run(fmt.Sprintf("write/%d", n), func(b *testing.B) {
 			b.SetBytes(int64(file.Len()))
 			for b.Loop() {
-				st.write(io.Discard)
+				st.writeTo(io.Discard)
 			}
 		})
 		b.Run(fmt.Sprintf("load/%d", n), func(b *testing.B) {
@@ -327,12 +327,12 @@ func TestMillionPets(t *testing.T) {
 	}
 	get := "GET /pets?limit=20&after=500000" + loadHeader + "\r\n"
 	const n = 60000
-	load(t, p, get, n)
+	drive(t, p, get, n)
 	status := read(t, fmt.Sprintf("/proc/%d/status", p.Process.Pid))
 	resident, _, _ := strings.Cut(status[strings.Index(status, "VmRSS:"):], "\n")
 	t.Logf("after %d reads %s", n, resident)
 	for range 3 {
-		quiet := load(t, p, get, n)
+		quiet := drive(t, p, get, n)
 		stop := make(chan bool)
 		var writer sync.WaitGroup
 		writer.Go(func() { // a write now and then makes every tick save
@@ -341,11 +341,11 @@ func TestMillionPets(t *testing.T) {
 				case <-stop:
 					return
 				case <-time.After(100 * time.Millisecond):
-					load(t, p, "PATCH /inventory/5"+loadHeader+"Content-Length: 14\r\n\r\n{\"quantity\":5}", 32)
+					drive(t, p, "PATCH /inventory/5"+loadHeader+"Content-Length: 14\r\n\r\n{\"quantity\":5}", 32)
 				}
 			}
 		})
-		saving := load(t, p, get, n)
+		saving := drive(t, p, get, n)
 		close(stop)
 		writer.Wait()
 		t.Logf("99th percentile of reads: %v, and while it saves each second %v (%.2f times)", quiet.p99.Round(time.Microsecond),

@@ -116,7 +116,7 @@ func onDisk(t *testing.T, file string) map[int64]string {
 	}
 	found := map[int64]string{}
 	for id, pet := range st.pets.after(0) {
-		found[id] = fmt.Sprint(pet.value.Name, " ", pet.value.Quantity)
+		found[id] = fmt.Sprint(pet.value.Name, " ", pet.value.quantity)
 	}
 	return found
 }

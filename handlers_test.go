@@ -75,8 +75,8 @@ func newService(t testing.TB, file string, synced bool) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{store: store, limits: limits, log: logger}
-	return &service{s, t, s.handler(), &logged, readDescription(t)}
+	s := &Server{store: store, limits: limits, logger: logger}
+	return &service{s, t, s.newMux(), &logged, readDescription(t)}
 }
 
 func freshService(t testing.TB) *service {
@@ -180,15 +180,15 @@ func TestPets(t *testing.T) {
 		{"PUT", "/pets/6", `{"name":"Luna 3","categoryId":3}`, 200, `{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`},
 		{"GET", "/pets/6", ``, 200, `{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`},
 		{"DELETE", "/pets/6", ``, 204, ``},
-		{"DELETE", "/pets/6", ``, 404, `Nothing has the petId 6; GET /pets lists what there is.`},
-		{"GET", "/pets/6", ``, 404, `Nothing has the petId 6`},
+		{"DELETE", "/pets/6", ``, 404, `No pet has the id 6; GET /pets lists them.`},
+		{"GET", "/pets/6", ``, 404, `No pet has the id 6`},
 		{"GET", "/inventory/6", ``, 404, `GET /inventory lists`},
 		{"POST", "/pets", `{"name":"Next","categoryId":2}`, 201, `{"id":7,"name":"Next","categoryId":2,"status":"available"}`},
-		{"POST", "/pets", `{"name":"Lost","categoryId":77}`, 400, `categoryId must name a category, and 77 names none.`},
-		{"POST", "/pets", `{"name":"Lost","categoryId":-9223372036854775808}`, 400, `categoryId must name a category`},
-		{"PUT", "/pets/7", `{"name":"Lost","categoryId":77}`, 400, `categoryId must name a category`},
+		{"POST", "/pets", `{"name":"Lost","categoryId":77}`, 400, `categoryId 77 does not exist; use the id of an existing category.`},
+		{"POST", "/pets", `{"name":"Lost","categoryId":-9223372036854775808}`, 400, `does not exist; use the id of an existing category`},
+		{"PUT", "/pets/7", `{"name":"Lost","categoryId":77}`, 400, `does not exist; use the id of an existing category`},
 		{"PUT", "/pets/77", `{"name":"Lost","categoryId":1}`, 404, `not_found`},
-		{"PUT", "/pets/x", `{"name":"Lost","categoryId":1}`, 400, `petId in the path must be an integer`},
+		{"PUT", "/pets/x", `{"name":"Lost","categoryId":1}`, 400, `petId in the path must be a 64-bit integer`},
 		{"DELETE", "/pets/2", ``, 409, `Order 2 names this pet`},
 		{"DELETE", "/store/orders/2", ``, 204, ``},
 		{"DELETE", "/pets/2", ``, 204, ``},
@@ -228,18 +228,18 @@ func TestOrders(t *testing.T) {
 		{"GET", "/store/orders/3", ``, 200, `{"id":3,"complete":false}`},
 		{"POST", "/store/orders", `{"petId":1,"quantity":2147483647,"shipDate":"2030-02-28T23:59:59.123456789012+14:00","complete":true}`, 201,
 			`{"id":4,"petId":1,"quantity":2147483647,"shipDate":"2030-02-28T23:59:59.123456789012+14:00","complete":true}`},
-		{"POST", "/store/orders", `{"id":5}`, 400, `id is given by the server; leave it out.`},
-		{"POST", "/store/orders", `{"id":0}`, 400, `id is given by the server`},
-		{"POST", "/store/orders", `{"petId":77}`, 400, `petId must name a pet, and 77 names none.`},
+		{"POST", "/store/orders", `{"id":5}`, 400, `id is assigned by the server; leave it out.`},
+		{"POST", "/store/orders", `{"id":0}`, 400, `id is assigned by the server`},
+		{"POST", "/store/orders", `{"petId":77}`, 400, `petId 77 does not exist; use the id of an existing pet, or leave it out.`},
 		{"PUT", "/store/orders/3", `{"id":3,"quantity":5}`, 200, `{"id":3,"quantity":5,"complete":false}`},
 		{"PUT", "/store/orders/3", `{"id":4}`, 400, `id must be 3, as in the path, or be left out.`},
-		{"PUT", "/store/orders/3", `{"petId":77}`, 400, `petId must name a pet`},
+		{"PUT", "/store/orders/3", `{"petId":77}`, 400, `petId 77 does not exist`},
 		{"PUT", "/store/orders/3", `{"complete":true}`, 200, `{"id":3,"complete":true}`},
-		{"PUT", "/store/orders/3", `{"quantity":1}`, 409, `The order is complete and stays so`},
+		{"PUT", "/store/orders/3", `{"quantity":1}`, 409, `A complete order cannot be reopened`},
 		{"PUT", "/store/orders/3", `{"quantity":1,"complete":true}`, 200, `{"id":3,"quantity":1,"complete":true}`},
 		{"PUT", "/store/orders/77", `{}`, 404, `not_found`},
 		{"PUT", "/store/orders/x", `{}`, 400, `orderId in the path`},
-		{"DELETE", "/store/orders/3", ``, 409, `only an open order can be cancelled`},
+		{"DELETE", "/store/orders/3", ``, 409, `A complete order cannot be cancelled`},
 		{"DELETE", "/store/orders/2", ``, 204, ``},
 		{"DELETE", "/store/orders/2", ``, 404, `not_found`},
 		{"DELETE", "/store/orders/x", ``, 400, `orderId in the path`},
@@ -258,7 +258,7 @@ func TestInventory(t *testing.T) {
 		{"PATCH", "/inventory/5", `{"quantity":2147483647}`, 200, `{"petId":5,"quantity":2147483647,"status":"available"}`},
 		{"PATCH", "/inventory/5", `{"quantity":2147483648}`, 400, `quantity must be from 0 to 2147483647.`},
 		{"PATCH", "/inventory/5", `{"quantity":-1}`, 400, `quantity must be from 0 to 2147483647.`},
-		{"PATCH", "/inventory/5", `{}`, 400, `quantity is missing; it must be an integer`},
+		{"PATCH", "/inventory/5", `{}`, 400, `quantity is missing; it must be a 64-bit integer`},
 		{"PATCH", "/inventory/77", `{"quantity":1}`, 404, `not_found`},
 		{"PATCH", "/inventory/x", `{"quantity":1}`, 400, `petId in the path`},
 		{"GET", "/inventory/x", ``, 400, `petId in the path`},
@@ -339,7 +339,7 @@ func TestBodies(t *testing.T) {
 	order := `The JSON must be one object.`
 	s.run([]step{
 		{"POST", "/categories", `{"name":"` + long + `"}`, 201, `{"id":5,"name":"` + long + `"}`},
-		{"POST", "/categories", `{"name":"` + long + `x"}`, 400, `name must be 1 to 200 characters, and not white space alone.`},
+		{"POST", "/categories", `{"name":"` + long + `x"}`, 400, `name must be 1 to 200 characters and not blank.`},
 		{"POST", "/categories", `{"name":""}`, 400, `name must be 1 to 200 characters`},
 		{"POST", "/categories", `{"name":" \t\u00a0\u2003"}`, 400, `name must be 1 to 200 characters`},
 		{"POST", "/categories", `{"name":"x","description":"` + strings.Repeat("é", 2000) + `"}`, 201, `{"id":6,"name":"x","description":"` + strings.Repeat("é", 2000) + `"}`},
@@ -357,7 +357,7 @@ func TestBodies(t *testing.T) {
 		{"POST", "/categories", `[]`, 400, order},
 		{"POST", "/categories", `[{"name":"x"}]`, 400, order},
 		{"POST", "/categories", `"name"`, 400, order},
-		{"POST", "/categories", "{\"name\":\"\xff\"}", 400, `The JSON is not UTF-8 at byte 10.`},
+		{"POST", "/categories", "{\"name\":\"\xff\"}", 400, `The JSON is not valid UTF-8 at byte 10.`},
 		{"POST", "/categories", strings.Repeat("[", 60000), 400, `exceeded max depth`},
 		{"POST", "/categories", `{"name":"x","color":"red"}`, 400, `The field \"color\" is unknown`},
 		{"POST", "/categories", `{"name":"x","` + strings.Repeat("c", 60000) + `":1}`, 400, `cccc\" is unknown`},
@@ -370,26 +370,26 @@ func TestBodies(t *testing.T) {
 		{"POST", "/categories", `{"name":["x"]}`, 400, `name must be a string.`},
 		{"POST", "/categories", `{"name":"x","description":null}`, 400, `description must be a string.`},
 		{"POST", "/categories", `{}`, 400, `name is missing; it must be a string.`},
-		{"POST", "/pets", `{"name":"x"}`, 400, `categoryId is missing; it must be an integer of 64 bits, without fraction or exponent.`},
-		{"POST", "/pets", `{"name":"x","categoryId":"1"}`, 400, `categoryId must be an integer of 64 bits`},
-		{"POST", "/pets", `{"name":"x","categoryId":1.0}`, 400, `categoryId must be an integer of 64 bits`},
-		{"POST", "/pets", `{"name":"x","categoryId":1e0}`, 400, `categoryId must be an integer of 64 bits`},
-		{"POST", "/pets", `{"name":"x","categoryId":9223372036854775808}`, 400, `categoryId must be an integer of 64 bits`},
-		{"POST", "/pets", `{"name":"x","categoryId":1` + strings.Repeat("0", 60000) + `}`, 400, `categoryId must be an integer of 64 bits`},
-		{"POST", "/pets", `{"name":"x","categoryId":null}`, 400, `categoryId must be an integer of 64 bits`},
+		{"POST", "/pets", `{"name":"x"}`, 400, `categoryId is missing; it must be a 64-bit integer without fraction or exponent.`},
+		{"POST", "/pets", `{"name":"x","categoryId":"1"}`, 400, `categoryId must be a 64-bit integer`},
+		{"POST", "/pets", `{"name":"x","categoryId":1.0}`, 400, `categoryId must be a 64-bit integer`},
+		{"POST", "/pets", `{"name":"x","categoryId":1e0}`, 400, `categoryId must be a 64-bit integer`},
+		{"POST", "/pets", `{"name":"x","categoryId":9223372036854775808}`, 400, `categoryId must be a 64-bit integer`},
+		{"POST", "/pets", `{"name":"x","categoryId":1` + strings.Repeat("0", 60000) + `}`, 400, `categoryId must be a 64-bit integer`},
+		{"POST", "/pets", `{"name":"x","categoryId":null}`, 400, `categoryId must be a 64-bit integer`},
 		{"POST", "/pets", `{"name":"x","categoryId":1,"status":null}`, 400, `status must be available, pending or sold.`},
 		{"POST", "/pets", `{"name":"x","categoryId":1,"status":""}`, 400, `status must be available, pending or sold.`},
 		{"POST", "/pets", `{"name":"x","categoryId":1,"status":"Sold"}`, 400, `status must be available, pending or sold.`},
-		{"POST", "/pets", `{"name":"x","categoryId":999,"status":"s\u006fld"}`, 400, `categoryId must name a category`},
+		{"POST", "/pets", `{"name":"x","categoryId":999,"status":"s\u006fld"}`, 400, `does not exist; use the id of an existing category`},
 		{"POST", "/pets", `{"name":"x","categoryId":1,"status":"\"sold\""}`, 400, `status must be available, pending or sold.`},
 		{"POST", "/pets", `{"name":"x","categoryId":1,"status":["sold"]}`, 400, `status must be available, pending or sold.`},
 		{"POST", "/pets", `{"name":"x","categoryId":1,"status":1}`, 400, `status must be available, pending or sold.`},
 		{"POST", "/pets", `{"name":"x","categoryId":1,"quantity":1}`, 400, `The field \"quantity\" is unknown`},
 		{"POST", "/store/orders", `{"quantity":0}`, 400, `quantity must be from 1 to 2147483647.`},
 		{"POST", "/store/orders", `{"quantity":2147483648}`, 400, `quantity must be from 1 to 2147483647.`},
-		{"POST", "/store/orders", `{"quantity":1.5}`, 400, `quantity must be an integer`},
-		{"POST", "/store/orders", `{"quantity":null}`, 400, `quantity must be an integer`},
-		{"POST", "/store/orders", `{"petId":null}`, 400, `petId must be an integer`},
+		{"POST", "/store/orders", `{"quantity":1.5}`, 400, `quantity must be a 64-bit integer`},
+		{"POST", "/store/orders", `{"quantity":null}`, 400, `quantity must be a 64-bit integer`},
+		{"POST", "/store/orders", `{"petId":null}`, 400, `petId must be a 64-bit integer`},
 		{"POST", "/store/orders", `{"complete":null}`, 400, `complete must be true or false.`},
 		{"POST", "/store/orders", `{"complete":"true"}`, 400, `complete must be true or false.`},
 		{"POST", "/store/orders", `{"complete":1}`, 400, `complete must be true or false.`},
@@ -399,7 +399,7 @@ func TestBodies(t *testing.T) {
 		{"POST", "/store/orders", `{"shipDate":"2030-01-01T00:00:00,5Z"}`, 400, `shipDate must be an RFC 3339 date-time`},
 		{"POST", "/store/orders", `{"shipDate":"2030-01-01T0:00:00Z"}`, 400, `shipDate must be an RFC 3339 date-time`},
 		{"POST", "/store/orders", `{"shipDate":"2030-01-01T00:00:00+24:00"}`, 400, `shipDate must be an RFC 3339 date-time`},
-		{"POST", "/store/orders", `{"shipDate":"2030-01-01T00:00:00.` + strings.Repeat("0", 50) + `Z"}`, 400, `of at most 64 characters`},
+		{"POST", "/store/orders", `{"shipDate":"2030-01-01T00:00:00.` + strings.Repeat("0", 50) + `Z"}`, 400, `of at most 64 characters, such as`},
 		{"POST", "/store/orders", `{"shipDate":""}`, 400, `shipDate must be an RFC 3339 date-time`},
 		{"POST", "/store/orders", `{"shipDate":1}`, 400, `shipDate must be a string.`},
 		{"POST", "/store/orders", `{"shipDate":null}`, 400, `shipDate must be a string.`},
@@ -548,27 +548,21 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s has rate headers", test.target)
 		}
 	}
-	entries, err := docs.ReadDir("docs")
+	entries, err := documents.ReadDir("docs")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
 		resp := s.do("GET", "/docs/"+entry.Name(), "", "Authorization")
-		tag := resp.Header.Get("ETag")
 		want := http.Header{
 			"Content-Type":            {contentTypes[filepath.Ext(entry.Name())]},
 			"Content-Length":          {fmt.Sprint(resp.ContentLength)},
 			"Content-Security-Policy": {"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 			"X-Content-Type-Options":  {"nosniff"},
 			"Cache-Control":           {"no-cache"},
-			"Etag":                    {tag},
 		}
-		if diff := gocmp.Diff(want, resp.Header); diff != "" || len(tag) < 10 || want.Get("Content-Type") == "" {
+		if diff := gocmp.Diff(want, resp.Header); diff != "" || want.Get("Content-Type") == "" {
 			t.Errorf("%s: headers (-want +got):\n%s", entry.Name(), diff)
-		}
-		again := s.do("GET", "/docs/"+entry.Name(), "", "Authorization", "If-None-Match: "+tag)
-		if body, _ := io.ReadAll(again.Body); again.StatusCode != 304 || len(body) > 0 || again.Header.Get("ETag") != tag || again.Header.Get("Content-Length") != "" {
-			t.Errorf("%s: with its ETag, status %d and %d bytes", entry.Name(), again.StatusCode, len(body))
 		}
 	}
 }
@@ -577,7 +571,7 @@ func TestPages(t *testing.T) {
 func TestKeysOfThePage(t *testing.T) {
 	s := freshService(t)
 	s.run([]step{{"GET", "/docs/keys.json", "", 200, "[]"}})
-	s.publicKeys = demoKeys
+	s.demoKeys = demoKeys
 	s.run([]step{{"GET", "/docs/keys.json", "", 200, demoKeys}})
 }
 
@@ -585,7 +579,7 @@ func TestPanic(t *testing.T) {
 	s := freshService(t)
 	recorder := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/", nil)
-	s.serve(func(*http.Request) (answer, error) { panic("boom") }, true)(recorder, r)
+	s.wrap(func(*http.Request) (response, error) { panic("boom") }, false).ServeHTTP(recorder, r)
 	if recorder.Code != 500 {
 		t.Errorf("status %d", recorder.Code)
 	}

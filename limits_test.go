@@ -331,12 +331,12 @@ func TestKeysFile(t *testing.T) {
 		{`[{"key":"","plan":"free"}]`, `entry 1: key must be visible ASCII characters without spaces.`},
 		{`[{"key":"a b","plan":"free"}]`, `entry 1: key must be visible ASCII characters without spaces.`},
 		{`[{"key":"secret","plan":"free","color":1}]`, `entry 1: The field "color" is unknown; leave it out.`},
-		{`[{"key":"secret","plan":"free","perDay":5}]`, `entry 1: perMinute and perDay are for the plan enterprise alone.`},
-		{`[{"key":"secret","plan":"enterprise"}]`, `entry 1: perMinute and perDay must both be given for the plan enterprise, from 1 to 2147483647.`},
-		{`[{"key":"secret","plan":"enterprise","perMinute":0,"perDay":1}]`, `entry 1: perMinute and perDay must both be given for the plan enterprise, from 1 to 2147483647.`},
-		{`[{"key":"secret","plan":"enterprise","perMinute":1,"perDay":2147483648}]`, `entry 1: perMinute and perDay must both be given for the plan enterprise, from 1 to 2147483647.`},
-		{`[{"key":"secret","plan":"enterprise","perMinute":1}]`, `entry 1: perMinute and perDay must both be given for the plan enterprise, from 1 to 2147483647.`},
-		{`[{"key":"secret","plan":"enterprise","perMinute":1.5,"perDay":1}]`, `entry 1: perMinute must be an integer of 64 bits, without fraction or exponent.`},
+		{`[{"key":"secret","plan":"free","perDay":5}]`, `entry 1: perMinute and perDay are for the plan enterprise only.`},
+		{`[{"key":"secret","plan":"enterprise"}]`, `entry 1: The plan enterprise needs both perMinute and perDay, from 1 to 2147483647.`},
+		{`[{"key":"secret","plan":"enterprise","perMinute":0,"perDay":1}]`, `entry 1: The plan enterprise needs both perMinute and perDay, from 1 to 2147483647.`},
+		{`[{"key":"secret","plan":"enterprise","perMinute":1,"perDay":2147483648}]`, `entry 1: The plan enterprise needs both perMinute and perDay, from 1 to 2147483647.`},
+		{`[{"key":"secret","plan":"enterprise","perMinute":1}]`, `entry 1: The plan enterprise needs both perMinute and perDay, from 1 to 2147483647.`},
+		{`[{"key":"secret","plan":"enterprise","perMinute":1.5,"perDay":1}]`, `entry 1: perMinute must be a 64-bit integer without fraction or exponent.`},
 	} {
 		got := ""
 		if _, err := newLimits([]byte(test.keys)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,54 +15,41 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// errForeign is why the store no longer saves once another program has changed its file.
-var errForeign = errors.New("the file was changed by another program and is left alone; restart to read it")
-
-var errBusy = errors.New("another server is saving to the file")
-
-// A record is a value and its JSON, made once. It is never modified, only replaced.
+// A record is a value and its JSON, which is encoded once. It is never modified, only replaced.
 type record[T any] struct {
 	value T
 	json  []byte
 }
 
 func newRecord[T any](value T) *record[T] {
-	r := &record[T]{value: value}
-	r.json = encode(&r.value)
-	return r
+	return &record[T]{value, encode(value)}
 }
 
-// encode returns the JSON of a value of this program's own types, as one line with its newline.
-func encode(value any) []byte {
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		panic(err)
-	}
-	return line.Bytes()
-}
+func recordJSON[T any](r *record[T]) []byte { return r.json }
 
 const pageSize = 512
 
 type page[T any] [pageSize]*record[T]
 
-// A table holds the records of one kind. Ids are dense and rise by one, so a lookup is arithmetic:
-// the record with the id n stands at n-1. A copy of a table is a snapshot of it: what happens to the
-// table afterwards happens to pages that the copy does not hold, or behind its last id.
+// A table holds the records of one kind. Ids start at 1 and rise by 1, so finding a record is arithmetic: the one
+// with the id 1000 is on pages[1], at index 487, for (1000-1) / 512 is 1 and the remainder is 487.
+//
+// A copy of a table is a snapshot of it. Whatever happens to the table later happens to pages that the copy does
+// not hold, or after the copy's last id.
 type table[T any] struct {
-	pages []*page[T] // nil where every record of the page is deleted
-	last  int64      // the last id given
+	pages []*page[T] // a page is nil if all its records are deleted
+	last  int64      // the last id that was assigned
 }
 
 // get returns the record with the given id, or nil.
@@ -80,7 +68,7 @@ func (t *table[T]) after(id int64) iter.Seq2[int64, *record[T]] {
 		for id < end {
 			page := t.pages[id/pageSize]
 			if page == nil {
-				id += pageSize - id%pageSize
+				id += pageSize - id%pageSize // on to the next page
 				continue
 			}
 			r := page[id%pageSize]
@@ -92,12 +80,17 @@ func (t *table[T]) after(id int64) iter.Seq2[int64, *record[T]] {
 	}
 }
 
-// insert puts a new record in its place, and makes room for it there. It may write to a page that older
-// copies share, but behind their last id.
-func (t *table[T]) insert(id int64, r *record[T]) error {
-	if id < 1 || id > maxID || t.get(id) != nil {
-		return unavailable("The id %d is not free: ids are from 1 to %d, and each is given once.", id, maxID)
+// nextID returns the id for a new record.
+func (t *table[T]) nextID() (int64, error) {
+	if t.last >= maxID {
+		return 0, unavailable("No ids are left: the last one is %d.", maxID)
 	}
+	return t.last + 1, nil
+}
+
+// insert adds a record under an id from 1 to maxID that has none. It may write to a page that older copies of the
+// table share, but only after their last id.
+func (t *table[T]) insert(id int64, r *record[T]) {
 	i := int((id - 1) / pageSize)
 	for len(t.pages) <= i {
 		t.pages = append(t.pages, nil)
@@ -108,11 +101,10 @@ func (t *table[T]) insert(id int64, r *record[T]) error {
 	}
 	t.pages[i][(id-1)%pageSize] = r
 	t.last = max(t.last, id)
-	return nil
 }
 
-// put replaces the record with the given id, which must exist, and deletes it where r is nil.
-// It copies the page and the slice of pages, so older copies keep what they had.
+// put replaces the record with the given id, which must exist; a nil record deletes it. It copies the page and the
+// slice of pages, so older copies of the table keep what they had.
 func (t *table[T]) put(id int64, r *record[T]) {
 	i := (id - 1) / pageSize
 	changed := *t.pages[i]
@@ -124,7 +116,25 @@ func (t *table[T]) put(id int64, r *record[T]) {
 	}
 }
 
-// A state is everything that the store holds. Each pet's category and each order's pet are in it.
+// A state is everything that the store holds. Every categoryId and petId in it names a record of it.
+//
+// Its snapshot, the file on disk, is one JSON object with one record a line:
+//
+//	{
+//	"lastIds": {"categories": 4, "pets": 5, "orders": 2},
+//	"categories": [
+//	{"id":1,"name":"Dogs"},
+//	{"id":2,"name":"Cats"}
+//	],
+//	"pets": [
+//	{"id":1,"name":"Rex","categoryId":1,"status":"available","quantity":3}
+//	],
+//	"orders": [
+//	{"id":1,"petId":1,"complete":false}
+//	]
+//	}
+//
+// lastIds keeps the ids of deleted records from being assigned again.
 type state struct {
 	categories table[Category]
 	pets       table[Pet]
@@ -133,43 +143,31 @@ type state struct {
 
 func (st *state) checkCategory(id int64) error {
 	if st.categories.get(id) == nil {
-		return invalid("categoryId must name a category, and %d names none.", id)
+		return invalid("categoryId %d does not exist; use the id of an existing category.", id)
 	}
 	return nil
 }
 
+// checkPet allows nil, since an order need not name a pet.
 func (st *state) checkPet(id *int64) error {
 	if id != nil && st.pets.get(*id) == nil {
-		return invalid("petId must name a pet, and %d names none.", *id)
+		return invalid("petId %d does not exist; use the id of an existing pet, or leave it out.", *id)
 	}
 	return nil
 }
 
-// parse reads a snapshot, or says what keeps it from being a whole and valid state.
-func parse(data []byte) (*state, error) {
+// parse reads a snapshot. It returns an error, and the line it is about if that is known, unless the snapshot is whole
+// and valid.
+func parse(snapshot []byte) (*state, error) {
+	if fault, err := checkJSON(snapshot); err != nil {
+		return nil, fmt.Errorf("line %d: %w", lineAt(snapshot, fault), err)
+	}
 	st := new(state)
-	var categories, pets, orders int64
-	fault, err := readDocument(data, []field{
-		{"lastIds", []field{{"categories", &categories, false}, {"pets", &pets, false}, {"orders", &orders, false}}, false},
-		{"categories", func(s *scanner) error {
-			return readRecords(s, &st.categories, Category{}, func(c *Category) int64 { return c.ID })
-		}, false},
-		{"pets", func(s *scanner) error {
-			return readRecords(s, &st.pets, Pet{NewPet: NewPet{Status: Available}}, func(p *Pet) int64 { return p.ID })
-		}, false},
-		{"orders", func(s *scanner) error {
-			return readRecords(s, &st.orders, Order{ID: new(int64)}, func(o *Order) int64 { return *o.ID })
-		}, false},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:fault], []byte("\n")), err)
+	dec := json.NewDecoder(bytes.NewReader(snapshot))
+	dec.DisallowUnknownFields()
+	if err := st.read(dec); err != nil {
+		return nil, fmt.Errorf("line %d: %w", lineAt(snapshot, int(dec.InputOffset())), err)
 	}
-	if min(categories, pets, orders) < 0 || max(categories, pets, orders) > maxID {
-		return nil, fmt.Errorf("lastIds must be from 0 to %d", maxID)
-	}
-	st.categories.last = max(st.categories.last, categories)
-	st.pets.last = max(st.pets.last, pets)
-	st.orders.last = max(st.orders.last, orders)
 	for id, pet := range st.pets.after(0) {
 		if err := st.checkCategory(pet.value.CategoryID); err != nil {
 			return nil, fmt.Errorf("pet %d: %w", id, err)
@@ -183,143 +181,245 @@ func parse(data []byte) (*state, error) {
 	return st, nil
 }
 
-// readRecords reads the records of an array, from behind its opening bracket to its end, into a table. Each of
-// them starts as a copy of blank, which has the values of what the file leaves out.
-func readRecords[T any, B interface {
-	*T
-	body
-}](s *scanner, t *table[T], blank T, id func(B) int64) error {
-	record := B(new(T))
-	fields := record.fields()
-	for token := s.token(); token[0] != ']'; token = s.token() {
-		if token[0] != '{' {
-			return invalid("An object must stand here.")
+func lineAt(text []byte, offset int) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
+
+// read reads the members of a snapshot, in any order.
+func (st *state) read(dec *json.Decoder) error {
+	if start, _ := dec.Token(); start != json.Delim('{') {
+		return errors.New("a snapshot must be one JSON object")
+	}
+	var last struct{ Categories, Pets, Orders int64 }
+	given := map[json.Token]bool{}
+	for dec.More() {
+		name, err := dec.Token()
+		if given[name] { // or else the first would be gone after the next save
+			return fmt.Errorf("%s is given twice", name)
 		}
-		*record = blank
-		if err := s.object(fields); err != nil {
-			return err
-		}
-		err := record.validate()
-		if err == nil {
-			err = t.insert(id(record), newRecord(*record))
+		given[name] = true
+		switch name {
+		case "lastIds":
+			err = decodeNext(dec, &last)
+		case "categories":
+			err = readArray(dec, func(c *Category) error {
+				return load(&st.categories, c.ID, *c, c.validate())
+			})
+		case "pets":
+			err = readArray(dec, func(line *petLine) error {
+				line.Status = cmp.Or(line.Status, Available)
+				line.quantity = line.Quantity
+				return load(&st.pets, line.ID, line.Pet, line.validate())
+			})
+		case "orders":
+			err = readArray(dec, func(o *Order) error {
+				o.ID = cmp.Or(o.ID, new(int64))
+				return load(&st.orders, *o.ID, *o, o.validate())
+			})
+		default:
+			err = errors.New("a snapshot has no such member")
 		}
 		if err != nil {
-			return fmt.Errorf("id %d: %w", id(record), err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	if min(last.Categories, last.Pets, last.Orders) < 0 || max(last.Categories, last.Pets, last.Orders) > maxID {
+		return fmt.Errorf("lastIds must be from 0 to %d", maxID)
+	}
+	st.categories.last = max(st.categories.last, last.Categories)
+	st.pets.last = max(st.pets.last, last.Pets)
+	st.orders.last = max(st.orders.last, last.Orders)
 	return nil
 }
 
-// write writes the snapshot of the state, one record a line.
-func (st *state) write(w io.Writer) error {
+// A petLine is a pet as the snapshot has it: with its stock.
+type petLine struct {
+	Pet
+	Quantity int64 `json:"quantity"`
+}
+
+func (l *petLine) validate() error {
+	if err := l.Pet.validate(); err != nil {
+		return err
+	}
+	stock := InventoryUpdate{l.Quantity}
+	return stock.validate()
+}
+
+// readArray decodes the elements of an array, and calls add with each.
+func readArray[T any](dec *json.Decoder, add func(*T) error) error {
+	if start, _ := dec.Token(); start != json.Delim('[') {
+		return errors.New("an array is required")
+	}
+	for dec.More() {
+		element := new(T)
+		if err := decodeNext(dec, element); err != nil {
+			return err
+		}
+		if err := add(element); err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token() // the closing bracket
+	return err
+}
+
+// decodeNext decodes the next value. Its errors, unlike those of encoding/json, do not speak of Go types.
+func decodeNext(dec *json.Decoder, into any) error {
+	err := dec.Decode(into)
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) {
+		name := mistyped.Field[strings.LastIndex(mistyped.Field, ".")+1:]
+		return fmt.Errorf("%s cannot be a JSON %s", cmp.Or(name, "the value"), mistyped.Value)
+	}
+	return err
+}
+
+// load inserts a record of a snapshot, unless it is invalid or another one has its id.
+func load[T any](t *table[T], id int64, value T, invalid error) error {
+	if id < 1 || id > maxID || t.get(id) != nil {
+		return fmt.Errorf("the id %d is not free: ids are from 1 to %d, and each is used once", id, maxID)
+	}
+	if invalid != nil {
+		return fmt.Errorf("id %d: %w", id, invalid)
+	}
+	t.insert(id, newRecord(value))
+	return nil
+}
+
+// writeTo writes the snapshot of the state.
+func (st *state) writeTo(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 256<<10)
 	fmt.Fprintf(b, "{\n\"lastIds\": {\"categories\": %d, \"pets\": %d, \"orders\": %d}",
 		st.categories.last, st.pets.last, st.orders.last)
-	writeTable(b, "categories", &st.categories, appendLine)
-	writeTable(b, "pets", &st.pets, func(line []byte, r *record[Pet]) []byte {
-		line = append(line, r.json[:len(r.json)-len("}\n")]...)
-		return append(strconv.AppendInt(append(line, `,"quantity":`...), r.value.Quantity, 10), '}')
+	writeTable(b, "categories", &st.categories, recordJSON[Category])
+	writeTable(b, "pets", &st.pets, func(r *record[Pet]) []byte {
+		return fmt.Appendf(nil, `%s,"quantity":%d}`, bytes.TrimSuffix(r.json, []byte("}")), r.value.quantity)
 	})
-	writeTable(b, "orders", &st.orders, appendLine)
+	writeTable(b, "orders", &st.orders, recordJSON[Order])
 	b.WriteString("\n}\n")
 	return b.Flush()
 }
 
-func writeTable[T any](b *bufio.Writer, name string, t *table[T], appendLine func([]byte, *record[T]) []byte) {
+// writeTable writes the records of a table as a member of the snapshot. line returns the JSON of a record.
+func writeTable[T any](b *bufio.Writer, name string, t *table[T], line func(*record[T]) []byte) {
 	fmt.Fprintf(b, ",\n%q: [", name)
 	separator := "\n"
 	for _, r := range t.after(0) {
 		b.WriteString(separator)
-		b.Write(appendLine(b.AvailableBuffer(), r))
+		b.Write(line(r))
 		separator = ",\n"
 	}
 	b.WriteString("\n]")
 }
 
-func appendLine[T any](line []byte, r *record[T]) []byte {
-	return append(line, r.json[:len(r.json)-len("\n")]...)
-}
+// sample is the first snapshot if there is no file yet.
+//
+//go:embed docs/sample.json
+var sample []byte
 
-// saveInterval is how often the store looks after its file. It leaves a tenth of the second in which an unsynced
-// write is to be on disk to the save itself.
+var (
+	errUnsaved = unavailable("The store cannot save to its disk, so nothing was changed; try again later.")
+	errForeign = errors.New("another program changed the file, so it is left alone; restart to read it")
+	errLocked  = errors.New("another server keeps the file locked")
+)
+
+// saveInterval is how often the store looks after its file. It leaves a tenth of a second for the save itself, so
+// that with -sync=false a write is on disk within a second.
 const saveInterval = 900 * time.Millisecond
 
-// A Store holds the state in memory and its snapshot in a file. One goroutine does all the saving.
+// A Store holds the state in memory and its snapshot in a file.
+//
+// All saving is done by one goroutine. The writes that come while it saves wait, and share the next save: with
+// writers A, B and C, A is saved alone, and then B and C together.
 type Store struct {
-	path   string // of the snapshot; empty: keep nothing on disk
-	temp   string // what is renamed to path once it is whole
+	path   string // of the snapshot; empty if nothing is kept on disk
 	synced bool   // a write waits until it is on disk
-	log    *log.Logger
-	writes chan write
-	quit   chan struct{} // closed to stop the saving
-	done   chan struct{} // closed once it has stopped
+	logger *log.Logger
 
-	// The saving goroutine alone uses these.
-	saved   *state      // what the file holds
-	file    fs.FileInfo // the file as this process last read or wrote it; nil: there is none
-	foreign bool        // another program changed the file
-	locked  bool        // the lock file is ours
+	wake chan struct{} // has room for one: some writes wait
+	quit chan struct{} // is closed to stop the saving
+	done chan struct{} // is closed once it has stopped
 
-	mu      sync.Mutex // guards what follows, and is held for no longer than it takes to read or set it
+	// Only the saving goroutine uses these.
+	saved *state      // what the file holds
+	file  fs.FileInfo // the file as this process last read or wrote it; nil if there was none
+	slow  bool        // the last save took longer than a second
+
+	writing sync.Mutex // held by whoever makes the next state
+
+	mu      sync.Mutex // guards what follows; it is never held over I/O or encoding
 	current *state
-	failure error // why the last save failed; nil once one succeeded
-
-	writing sync.Mutex // held by the one who makes the next state
+	waiting []pendingWrite
+	failure error // why the last save failed; nil if it succeeded
+	closed  bool
 }
 
-// A write is a change that waits to be saved.
-type write struct {
+// A pendingWrite is a change that waits for the next save.
+type pendingWrite struct {
 	change func(*state) error
 	result chan error
 }
 
-// openStore reads the snapshot at path, or starts one with the sample where there is none. It fails where
-// the file is not a whole and valid snapshot, and leaves it alone then.
-func openStore(path string, synced bool, log *log.Logger) (*Store, error) {
-	data, err := docs.ReadFile("docs/sample.json")
-	s := &Store{path: path, synced: synced && path != "", log: log,
-		writes: make(chan write), quit: make(chan struct{}), done: make(chan struct{})}
+// openStore reads the snapshot at path, or writes one with the sample if there is none. It fails if the file is not
+// a whole and valid snapshot, and then leaves it alone.
+//
+// With synced, a write waits until it is on disk; without, it is on disk within a second.
+func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
+	s := &Store{path: path, synced: synced && path != "", logger: logger,
+		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	snapshot := sample
 	if path != "" {
-		if target, err := filepath.EvalSymlinks(path); err == nil {
-			s.path = target
-		}
-		s.temp = fmt.Sprintf("%s.saving-%08x", s.path, rand.Uint32())
-		s.removeLeftovers()
-		if s.file, err = os.Stat(s.path); err == nil && !s.file.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s: it is not a regular file", path)
-		} else if err == nil {
-			data, err = os.ReadFile(s.path)
-		}
-	}
-	fresh := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !fresh {
-		return nil, err
-	}
-	if s.current, err = parse(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	s.saved = s.current
-	debug.FreeOSMemory() // reading a large file takes several times its size
-	if fresh {
-		if err := s.replaceFile(s.current); err != nil {
+		var err error
+		if snapshot, err = s.readFile(); err != nil {
 			return nil, err
 		}
 	}
-	go s.saveAll()
+	current, err := parse(snapshot)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s.current, s.saved = current, current
+	debug.FreeOSMemory() // reading a large file takes several times its size
+	if path != "" && s.file == nil {
+		if err := s.replaceFile(current); err != nil {
+			return nil, err
+		}
+	}
+	go s.saveLoop()
 	return s, nil
 }
 
-const lockSuffix = ".saving"
+// readFile returns what is in the file, or the sample if there is no file.
+func (s *Store) readFile() (snapshot []byte, err error) {
+	if target, err := filepath.EvalSymlinks(s.path); err == nil {
+		s.path = target // a save replaces the target, not the link
+	}
+	s.removeLeftovers() // first, so that a crash's half-written files are gone even if the file is refused
+	s.file, err = os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return sample, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !s.file.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", s.path)
+	}
+	return os.ReadFile(s.path)
+}
 
-// leftover is what a crash leaves of the names beside the file's own: the lock, and what is being written.
-var leftover = regexp.MustCompile(`^\.saving(-[0-9a-f]{8})?$`)
+// leftover is what the name of a temporary file adds to that of the snapshot.
+var leftover = regexp.MustCompile(`^\.saving-[0-9a-f]{8}$`)
 
+// removeLeftovers removes what a server left that was killed while it saved: its temporary file, and its lock.
 func (s *Store) removeLeftovers() {
-	folder, base := filepath.Split(s.path)
-	entries, _ := os.ReadDir(cmp.Or(folder, "."))
+	if isStale(s.lockPath()) {
+		os.Remove(s.lockPath())
+	}
+	directory, base := filepath.Split(s.path)
+	entries, _ := os.ReadDir(cmp.Or(directory, "."))
 	for _, entry := range entries {
-		if end, ours := strings.CutPrefix(entry.Name(), base); ours && leftover.MatchString(end) {
-			os.Remove(folder + entry.Name())
+		if suffix, ok := strings.CutPrefix(entry.Name(), base); ok && leftover.MatchString(suffix) {
+			os.Remove(directory + entry.Name())
 		}
 	}
 }
@@ -331,21 +431,20 @@ func (s *Store) view() *state {
 	return s.current
 }
 
-// failing returns why the last save failed, or nil where it succeeded.
-func (s *Store) failing() error {
+// lastFailure returns why the last save failed, or nil if it succeeded.
+func (s *Store) lastFailure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure
 }
 
-// update runs change on a copy of the state and, where it returns nil, makes that copy the current state.
-// A synced store saves the copy before anybody sees it, and so does another one while saving fails. The error
-// is that of change, or errUnsaved where the state cannot be saved: then nothing is changed.
+// update runs change on a copy of the state, saves the copy, and only then lets readers see it. It returns the error
+// of change, or errUnsaved if the copy cannot be saved or the store is closed; then nothing is changed.
+//
+// A store that is not synced lets readers see the copy at once and saves it later, unless saving fails at present.
 func (s *Store) update(change func(*state) error) error {
-	if s.synced || s.failing() != nil {
-		w := write{change, make(chan error, 1)}
-		s.writes <- w
-		return <-w.result
+	if s.synced || s.lastFailure() != nil {
+		return s.updateSynced(change)
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -353,163 +452,198 @@ func (s *Store) update(change func(*state) error) error {
 	if err := change(&next); err != nil {
 		return err
 	}
-	s.publish(&next)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errUnsaved
+	}
+	s.current = &next
 	return nil
 }
 
-func (s *Store) publish(st *state) {
+// updateSynced hands change to the saving goroutine, and waits for the result.
+func (s *Store) updateSynced(change func(*state) error) error {
+	w := pendingWrite{change, make(chan error, 1)}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.current = st
+	if s.closed {
+		s.mu.Unlock()
+		return errUnsaved
+	}
+	s.waiting = append(s.waiting, w)
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is awake
+	}
+	return <-w.result
 }
 
-// saveAll commits writes, and looks after the file, until the store is closed.
-func (s *Store) saveAll() {
+// saveLoop commits the writes that wait, and looks after the file, until the store is closed.
+func (s *Store) saveLoop() {
 	defer close(s.done)
 	ticker := time.NewTicker(saveInterval)
 	defer ticker.Stop()
 	for {
 		select {
-		case w := <-s.writes:
-			s.commit(w)
+		case <-s.wake:
+			s.commitWaiting()
 		case <-ticker.C:
-			s.tend()
+			s.saveIfNeeded()
 		case <-s.quit:
+			s.commitWaiting()
 			return
 		}
 	}
 }
 
-// Close saves what is not saved yet. No update may follow.
+// Close commits the writes that wait, and saves what is not saved yet. Later updates fail.
 func (s *Store) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	close(s.quit)
 	<-s.done
-	return s.tend()
+	return s.saveIfNeeded()
 }
 
-// commit runs the changes of all writes that wait, one after the other, saves what they made once, and tells
-// each its own result. Where the save fails they all fail, for each may have seen what the others did.
-func (s *Store) commit(first write) {
+// commitWaiting runs the changes of all writes that wait, one after the other, saves the result once, and tells each
+// writer how its own write went. If the save fails they all fail, since each may have seen what the others did.
+func (s *Store) commitWaiting() {
+	s.mu.Lock()
+	batch := s.waiting
+	s.waiting = nil
+	s.mu.Unlock()
+
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	next, changed := *s.view(), false
-	var batch []write
-	var results []error
-	for w, waiting := first, true; waiting; {
+	results := make([]error, len(batch))
+	for i, w := range batch {
 		draft := next
-		err := w.change(&draft)
-		if err == nil {
+		results[i] = catch(func() error { return w.change(&draft) })
+		if results[i] == nil {
 			next, changed = draft, true
 		}
-		batch, results = append(batch, w), append(results, err)
-		select {
-		case w = <-s.writes:
-		default:
-			waiting = false
-		}
 	}
-	failed := changed && s.save(&next) != nil
-	if changed && !failed {
-		s.publish(&next)
+	if changed {
+		if s.save(&next) == nil {
+			s.mu.Lock()
+			s.current = &next
+			s.mu.Unlock()
+		} else {
+			for i := range results {
+				results[i] = errUnsaved
+			}
+		}
 	}
 	for i, w := range batch {
-		if failed {
-			results[i] = errUnsaved
-		}
 		w.result <- results[i]
 	}
 }
 
-// tend saves the current state where the file does not hold it, or may not.
-func (s *Store) tend() error {
-	st := s.view()
-	if s.path == "" || s.saved == st && s.failing() == nil && s.checkFile() == nil {
+// saveIfNeeded saves the current state if the file does not hold it, or if the last save failed.
+func (s *Store) saveIfNeeded() error {
+	current := s.view()
+	if s.path == "" {
 		return nil
 	}
-	return s.save(st)
+	if s.saved == current && s.lastFailure() == nil {
+		if _, err := s.checkFile(); err == nil {
+			return nil
+		}
+	}
+	return s.save(current)
 }
 
-// save replaces the file. A failure is kept for failing, and logged once for each cause.
+// save replaces the file, and keeps the error, if any, as the last failure. The log gets each cause once.
 func (s *Store) save(st *state) error {
+	begin := time.Now()
+	if !s.slow {
+		defer time.AfterFunc(time.Second, func() { s.logger.Print("saving takes longer than a second") }).Stop()
+	}
 	err := s.replaceFile(st)
+	s.slow = time.Since(begin) > time.Second
+
 	s.mu.Lock()
 	before := s.failure
 	s.failure = err
 	s.mu.Unlock()
 	switch {
 	case err == nil && before != nil:
-		s.log.Print("saving works again")
-	case err != nil && (before == nil || err.Error() != before.Error()):
-		s.log.Printf("saving failed: %v", err)
+		s.logger.Print("saving works again")
+	case err != nil && (before == nil || rootCause(err) != rootCause(before)):
+		s.logger.Printf("saving failed: %v", err)
 	}
 	return err
 }
 
-// replaceFile puts a snapshot of st in the place of the file in one step: whoever opens the file at
-// whatever instant, also after a crash, finds the old snapshot or the new one, whole.
+// rootCause strips an error of what differs each time, such as the name of the temporary file.
+func rootCause(err error) error {
+	for errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
+	}
+	return err
+}
+
+// replaceFile replaces the file by a snapshot of st. Whoever opens the file, at whatever instant, even after a crash,
+// finds the old snapshot or the new one, whole.
+//
+// That takes four steps. The snapshot is written to a temporary file beside the file. The temporary file is synced:
+// otherwise, after a power failure, the file could be empty. It is renamed over the file. And the directory is
+// synced: otherwise, after a power failure, the rename could be undone, and an acknowledged write with it.
 func (s *Store) replaceFile(st *state) error {
-	if s.foreign {
-		return errForeign
-	}
-	mode := fs.FileMode(0o644)
-	if s.file != nil {
-		mode = s.file.Mode().Perm()
-	}
-	info, err := syncFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode, st.write)
-	if err == nil {
-		err = s.lock()
-	}
-	if err == nil {
-		err = s.checkFile()
-	}
-	if err == nil {
-		err = os.Rename(s.temp, s.path)
-	}
-	if err != nil {
-		os.Remove(s.temp)
-		s.unlock()
+	if err := s.swapFile(st); err != nil {
 		return err
 	}
-	saved, file := s.saved, s.file
-	s.saved, s.file = st, info
-	if err := syncFolder(filepath.Dir(s.path)); err != nil {
-		if s.locked && os.Rename(s.path+lockSuffix, s.path) == nil { // the lock is the old file
-			s.saved, s.file, s.locked = saved, file, false
-		}
+	if err := syncDirectory(filepath.Dir(s.path)); err != nil {
+		s.swapFile(s.saved) // the writes in st will be refused, so they must not be in the file
 		return err
 	}
-	s.unlock()
+	s.saved = st
 	return nil
 }
 
-// lock gives the file a second name, which one server at a time can do, so that no other replaces the file
-// between this one's look at it and the rename. The name keeps the old snapshot too, to be put back where
-// the new one turns out not to last.
-func (s *Store) lock() error {
-	s.unlock()
-	err := os.Link(s.path, s.path+lockSuffix)
-	s.locked = err == nil
-	if errors.Is(err, fs.ErrExist) {
-		return errBusy
-	}
-	return nil // a first snapshot has nothing to link, and some file systems know no links
-}
-
-func (s *Store) unlock() {
-	if s.locked {
-		err := os.Remove(s.path + lockSuffix)
-		s.locked = err != nil && !errors.Is(err, fs.ErrNotExist) // a server that starts removes it too
-	}
-}
-
-// syncFile opens a file and makes what is written to it outlast a crash of the machine.
-func syncFile(path string, flag int, mode fs.FileMode, write func(io.Writer) error) (fs.FileInfo, error) {
-	f, err := os.OpenFile(path, flag, mode)
+// swapFile takes all steps but the last.
+func (s *Store) swapFile(st *state) error {
+	old, err := s.checkFile()
 	if err != nil {
-		return nil, err
+		return err
 	}
+	temp := fmt.Sprintf("%s.saving-%08x", s.path, rand.Uint32())
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp) // if an error leaves it there
+	file, err := fill(f, old, st)
+	if err != nil {
+		return err
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := s.checkFile(); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, s.path); err != nil {
+		return err
+	}
+	s.file = file
+	return nil
+}
+
+// fill writes the snapshot of st to a new file, with the mode and owner of the old one, syncs it and closes it.
+func fill(f *os.File, old fs.FileInfo, st *state) (fs.FileInfo, error) {
 	defer f.Close()
-	if err := write(f); err != nil {
+	if old != nil {
+		keepOwner(f, old)
+		if err := f.Chmod(old.Mode().Perm()); err != nil {
+			return nil, err
+		}
+	}
+	if err := st.writeTo(f); err != nil {
 		return nil, err
 	}
 	if err := f.Sync(); err != nil {
@@ -518,26 +652,96 @@ func syncFile(path string, flag int, mode fs.FileMode, write func(io.Writer) err
 	return f.Stat()
 }
 
-// syncFolder makes the renames in a folder outlast a crash. Windows cannot, and need not.
-func syncFolder(path string) error {
+// keepOwner gives f the owner of another file, if the system lets us. The ids are found by reflection because not
+// every system has them.
+func keepOwner(f *os.File, old fs.FileInfo) {
+	stat := reflect.Indirect(reflect.ValueOf(old.Sys()))
+	if uid, gid := stat.FieldByName("Uid"), stat.FieldByName("Gid"); uid.IsValid() && gid.IsValid() {
+		f.Chown(int(uid.Uint()), int(gid.Uint()))
+	}
+}
+
+// staleLock is the age from which a lock counts as left by a server that was killed.
+const staleLock = 10 * time.Second
+
+func (s *Store) lockPath() string { return s.path + ".saving-lock" }
+
+// lock keeps other servers from replacing the file between this one's look at it and the rename. It creates a file
+// that only one server at a time can create, and waits while another server has it.
+func (s *Store) lock() (unlock func(), err error) {
+	path := s.lockPath()
+	for deadline := time.Now().Add(2 * staleLock); time.Now().Before(deadline); {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			host, _ := os.Hostname()
+			fmt.Fprintln(f, os.Getpid(), host)
+			f.Close()
+			return func() { os.Remove(path) }, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if isStale(path) {
+			os.Remove(path)
+		}
+		// Another server that found the same lock stale removes it during this pause, not after it.
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil, errLocked
+}
+
+// isStale reports whether the server that created the lock was killed: its process is gone from this host, or the lock
+// is old.
+func isStale(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	if time.Since(info.ModTime()) > staleLock {
+		return true
+	}
+	var pid int
+	var lockHost string
+	content, _ := os.ReadFile(path)
+	fmt.Sscan(string(content), &pid, &lockHost)
+	if host, err := os.Hostname(); err != nil || host != lockHost {
+		return false
+	}
+	process, err := os.FindProcess(pid)
+	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// syncDirectory makes a rename in a directory outlast a crash. Windows and some file systems cannot do that; they are
+// taken as they are.
+func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	_, err := syncFile(path, os.O_RDONLY, 0, func(io.Writer) error { return nil })
+	directory, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer directory.Close()
+	err = directory.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
 	return err
 }
 
-// checkFile returns errForeign, then and ever after, where the file is not the one that this process last
-// read or wrote.
-func (s *Store) checkFile() error {
+// checkFile returns the file, or nil if there is none. If it is not what this process last read or wrote, the error is
+// errForeign.
+func (s *Store) checkFile() (fs.FileInfo, error) {
 	info, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) && s.file == nil {
+		return nil, nil
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
-	same := err != nil && s.file == nil || err == nil && s.file != nil && os.SameFile(info, s.file) &&
-		info.Size() == s.file.Size() && info.ModTime().Equal(s.file.ModTime())
-	if s.foreign = s.foreign || !same; s.foreign {
-		return errForeign
+	if err != nil || s.file == nil || !os.SameFile(info, s.file) ||
+		info.Size() != s.file.Size() || !info.ModTime().Equal(s.file.ModTime()) {
+		return nil, errForeign
 	}
-	return nil
+	return info, nil
 }
