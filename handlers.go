@@ -131,9 +131,10 @@ const maxBody = 64 << 10
 // the error.
 func (s *Server) respond(w http.ResponseWriter, r *http.Request, h handler, err error) (resp response) {
 	if err == nil {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		limited := *r // a copy: net/http handles Expect: 100-continue only while r has its own Body
+		limited.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		err = catch(func() (err error) {
-			resp, err = h(r)
+			resp, err = h(&limited)
 			return err
 		})
 	}
