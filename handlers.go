@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
 	"errors"
@@ -23,9 +24,11 @@ type Server struct {
 	store    *Store
 	limits   *Limits
 	logger   *log.Logger
-	verbose  bool   // log each request
-	origin   string // of the web pages that may call the API (CORS); empty if there are none
-	demoKeys string // the keys file, if it is that of the public demo keys
+	verbose  bool          // log each request
+	origin   string        // of the web pages that may call the API (CORS); empty if there are none
+	demoKeys string        // the keys file, if it is that of the public demo keys
+	baseURL  string        // under which clients find the server; empty if that is not known
+	delay    time.Duration // that each response of the API is held back
 	mux      *http.ServeMux
 }
 
@@ -114,6 +117,7 @@ func (s *Server) wrap(h handler, inAPI bool) http.Handler {
 			planName, q, err = s.limits.admit(r, begin)
 			q.setHeaders(w.Header())
 			resp = s.respond(w, r, h, err)
+			s.holdBack(r)
 		default:
 			resp = s.respond(w, r, h, nil)
 		}
@@ -142,6 +146,16 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, h handler, err 
 		return s.failure(err)
 	}
 	return resp
+}
+
+// holdBack waits for as long as -delay says, or until the client gives up.
+func (s *Server) holdBack(r *http.Request) {
+	if s.delay > 0 {
+		select {
+		case <-time.After(s.delay):
+		case <-r.Context().Done():
+		}
+	}
 }
 
 // failure returns the response for an error. An error that is not an Error is a fault of this program: the client
@@ -629,6 +643,9 @@ func (s *Server) getDocument(r *http.Request) (response, error) {
 	}
 	if err != nil {
 		return s.noRoute(r)
+	}
+	if name == "openapi.json" && s.baseURL != "" {
+		body = bytes.Replace(body, []byte("http://localhost:8080"), []byte(s.baseURL), 1)
 	}
 	return response{http.StatusOK, body, []headerLine{
 		{"Content-Type", contentTypes[path.Ext(name)]},

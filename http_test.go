@@ -70,7 +70,7 @@ func TestSlowClients(t *testing.T) {
 		{"slow body", "POST" + getPets[3:] + "Content-Length: 1000\r\n\r\n{", strings.Repeat(" ", 999), true, 5 * time.Second},
 		{"body shorter than its length", "POST" + getPets[3:] + "Content-Length: 1000\r\n\r\n{}", "", true, 5 * time.Second},
 		{"never reads", getPets + "\r\n", "", false, 10 * time.Second},
-		{"idle after a request", getPets + "\r\n", "", true, 2 * time.Minute},
+		{"idle after a request", getPets + "\r\n", "", true, time.Minute},
 		{"slow second request", getPets + "\r\n", getPets + strings.Repeat("x", 100), true, 9 * time.Second}, // it counts from its fourth byte
 	} {
 		t.Run(test.name, func(t *testing.T) {

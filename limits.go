@@ -189,23 +189,30 @@ func (c *client) banned(now time.Time) (quota, error) {
 
 // Limits knows every key and, for a minute, every stranger.
 type Limits struct {
-	clients map[[sha256.Size]byte]*client // by the hash of the key
+	clients   map[[sha256.Size]byte]*client // by the hash of the key
+	shortKeys []int                         // the entries whose key could be guessed
 
 	mu        sync.Mutex // guards strangers
 	strangers map[netip.Prefix]*client
 }
 
+// minKeyLength is the length below which a key could be guessed, in characters.
+const minKeyLength = 16
+
 // newLimits reads the keys file, a JSON array of entries. An error names the entry, but never its key.
 func newLimits(keysFile []byte) (*Limits, error) {
 	var entries []json.RawMessage
-	if err := json.Unmarshal(keysFile, &entries); err != nil || entries == nil {
-		return nil, errors.New("the keys must be a JSON array of objects")
+	if err := json.Unmarshal(keysFile, &entries); err != nil || len(entries) == 0 {
+		return nil, errors.New("the keys must be a JSON array of one or more objects")
 	}
 	l := &Limits{clients: map[[sha256.Size]byte]*client{}, strangers: map[netip.Prefix]*client{}}
 	for i, data := range entries {
 		var entry keyEntry
 		if err := decodeObject(data, &entry); err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i+1, err)
+		}
+		if len(entry.key) < minKeyLength {
+			l.shortKeys = append(l.shortKeys, i+1)
 		}
 		hash := sha256.Sum256([]byte(entry.key))
 		if l.clients[hash] != nil {

@@ -316,13 +316,13 @@ func TestStrangersAreForgotten(t *testing.T) {
 
 func TestKeysFile(t *testing.T) {
 	for _, test := range []struct{ keys, want string }{
-		{`[]`, ``},
+		{`[]`, `the keys must be a JSON array of one or more objects`},
 		{`[{"key":"a","plan":"free"},{"key":"b","plan":"enterprise","perMinute":1,"perDay":1}]`, ``},
 		{demoKeys, ``},
-		{``, `the keys must be a JSON array of objects`},
-		{`null`, `the keys must be a JSON array of objects`},
-		{`{}`, `the keys must be a JSON array of objects`},
-		{`[{"key":"a","plan":"free"}] []`, `the keys must be a JSON array of objects`},
+		{``, `the keys must be a JSON array of one or more objects`},
+		{`null`, `the keys must be a JSON array of one or more objects`},
+		{`{}`, `the keys must be a JSON array of one or more objects`},
+		{`[{"key":"a","plan":"free"}] []`, `the keys must be a JSON array of one or more objects`},
 		{`["secret"]`, `entry 1: The JSON must be one object.`},
 		{`[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`, `entry 2: the key is given twice`},
 		{`[{"key":"secret","plan":"gold"}]`, `entry 1: plan must be free, pro, business or enterprise.`},

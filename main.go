@@ -18,6 +18,8 @@
 //		acknowledge a write only when it is on disk (default true); if false, at once, and save within a second
 //	-cors-origin ORIGIN
 //		let the web pages of this origin call the API
+//	-delay DURATION
+//		hold back each response of the API for that long (default 0, at most 8s), to show how a client waits
 //	-v
 //		log each request
 //
@@ -42,9 +44,9 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -80,6 +82,7 @@ type config struct {
 	addr, data, keys string
 	synced           bool
 	origin           string
+	delay            time.Duration
 	verbose          bool
 }
 
@@ -90,6 +93,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, err error) {
 	flags.StringVar(&cfg.keys, "keys", "", "read the API keys from `FILE`; if empty, demo keys, on loopback only")
 	flags.BoolVar(&cfg.synced, "sync", true, "acknowledge a write only when it is on disk")
 	flags.StringVar(&cfg.origin, "cors-origin", "", "let the web pages of `ORIGIN` call the API")
+	flags.DurationVar(&cfg.delay, "delay", 0, "hold back each response of the API for `DURATION`, at most 8s")
 	flags.BoolVar(&cfg.verbose, "v", false, "log each request")
 	flags.SetOutput(io.Discard) // run prints the error, on one line
 	if err = flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -102,19 +106,29 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, err error) {
 	if err == nil && cfg.origin != "" && !isOrigin(cfg.origin) {
 		err = fmt.Errorf("-cors-origin must be like https://example.com, not %q", cfg.origin)
 	}
+	if err == nil && (cfg.delay < 0 || cfg.delay > maxDelay) {
+		err = fmt.Errorf("-delay must be from 0 to %v, not %v", maxDelay, cfg.delay)
+	}
 	return cfg, err
 }
 
+// maxDelay leaves time for the response within the write timeout and the grace of a shutdown.
+const maxDelay = 8 * time.Second
+
+// origin is the form in which browsers send an origin (RFC 6454, section 6.2): lower case and without a path.
+var origin = regexp.MustCompile(`^([a-z][a-z0-9+.-]*)://([a-z0-9_.-]+|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$`)
+
+// isOrigin reports whether a browser would send text as an origin. It leaves out the default port.
 func isOrigin(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && text == u.Scheme+"://"+u.Host
+	parts := origin.FindStringSubmatch(text)
+	return parts != nil && parts[1]+parts[3] != "http:80" && parts[1]+parts[3] != "https:443"
 }
 
 // serve serves until ctx is done. Then it finishes the requests in flight, and saves a last snapshot.
 func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	ballast := tuneGC()
 	defer runtime.KeepAlive(ballast)
-	s := &Server{logger: log.New(stderr, "", log.LstdFlags), verbose: cfg.verbose, origin: cfg.origin}
+	s := &Server{logger: log.New(stderr, "", log.LstdFlags), verbose: cfg.verbose, origin: cfg.origin, delay: cfg.delay}
 	if err := s.readKeys(cfg.keys); err != nil {
 		return err
 	}
@@ -130,13 +144,18 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	if cfg.keys == "" {
 		exampleKey = "demo-free"
 	}
-	base := baseURL(cfg.addr, listener)
+	s.baseURL = baseURL(cfg.addr, listener)
 	fmt.Fprintf(stderr, "Petstore API: %s\nReference:    %s/\nTry:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n",
-		base, base, exampleKey, base)
+		s.baseURL, s.baseURL, exampleKey, s.baseURL)
+	if cfg.keys != "" {
+		for _, entry := range s.limits.shortKeys {
+			s.logger.Printf("%s: entry %d: a key of fewer than %d characters can be guessed", cfg.keys, entry, minKeyLength)
+		}
+	}
 
 	server := s.httpServer()
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.Serve(limitConnections(server, listener)) }()
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -181,7 +200,11 @@ func listen(cfg config) (*net.TCPListener, error) {
 	if cfg.keys == "" && !addr.IP.IsLoopback() {
 		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: pass -keys FILE too", cfg.addr)
 	}
-	return net.ListenTCP("tcp", addr)
+	listener, err := net.ListenTCP("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%w; pass another port, or -addr localhost:0 for a free one", err)
+	}
+	return listener, nil
 }
 
 // baseURL returns the URL of the server, with the host that the user gave, and localhost for every address.
@@ -201,8 +224,37 @@ func (s *Server) httpServer() *http.Server {
 		Handler:        s.newMux(),
 		ReadTimeout:    5 * time.Second,  // of the header and the body
 		WriteTimeout:   10 * time.Second, // from the end of the header on
-		IdleTimeout:    2 * time.Minute,
+		IdleTimeout:    time.Minute,
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       s.logger,
 	}
+}
+
+// maxConnections leaves room to open other files under the usual limit of 1024 open files.
+const maxConnections = 1000
+
+// A limitedListener accepts a connection only when there is room for one. Further connections wait, unaccepted.
+type limitedListener struct {
+	net.Listener
+	open chan struct{} // holds one element for each open connection
+}
+
+func (l limitedListener) Accept() (net.Conn, error) {
+	l.open <- struct{}{}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.open
+	}
+	return conn, err
+}
+
+// limitConnections keeps the server from having more than maxConnections open.
+func limitConnections(server *http.Server, listener net.Listener) net.Listener {
+	limited := limitedListener{listener, make(chan struct{}, maxConnections)}
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			<-limited.open
+		}
+	}
+	return limited
 }

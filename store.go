@@ -380,8 +380,9 @@ func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
 	s.current, s.saved = current, current
 	debug.FreeOSMemory() // reading a large file takes several times its size
 	if path != "" && s.file == nil {
-		if err := s.replaceFile(current); err != nil {
-			return nil, err
+		// If another server makes the file at this very moment, this one goes on without saving, as it would later.
+		if err := s.save(current); err != nil && err != errForeign {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	go s.saveLoop()
@@ -390,8 +391,13 @@ func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
 
 // readFile returns what is in the file, or the sample if there is no file.
 func (s *Store) readFile() (snapshot []byte, err error) {
-	if target, err := filepath.EvalSymlinks(s.path); err == nil {
+	target, err := filepath.EvalSymlinks(s.path)
+	if err == nil {
 		s.path = target // a save replaces the target, not the link
+	} else if _, err := os.Lstat(s.path); err == nil {
+		return nil, fmt.Errorf("%s is a symbolic link to a file that does not exist", s.path)
+	} else if _, err := os.Stat(filepath.Dir(s.path)); err != nil {
+		return nil, fmt.Errorf("%s: its directory does not exist", s.path)
 	}
 	s.removeLeftovers() // first, so that a crash's half-written files are gone even if the file is refused
 	s.file, err = os.Stat(s.path)
