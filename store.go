@@ -697,13 +697,14 @@ func (s *Store) lock() (unlock func(), err error) {
 }
 
 // isStale reports whether the server that created the lock was killed: its process is gone from this host, or the lock
-// is old.
+// is old, or it has been empty for longer than the instant before it says whose it is.
 func isStale(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return false
 	}
-	if time.Since(info.ModTime()) > staleLock {
+	age := time.Since(info.ModTime())
+	if age > staleLock || (info.Size() == 0 && age > time.Second) {
 		return true
 	}
 	var pid int
