@@ -290,22 +290,27 @@ func (st *state) writeTo(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 256<<10)
 	fmt.Fprintf(b, "{\n\"lastIds\": {\"categories\": %d, \"pets\": %d, \"orders\": %d}",
 		st.categories.last, st.pets.last, st.orders.last)
-	writeTable(b, "categories", &st.categories, recordJSON[Category])
-	writeTable(b, "pets", &st.pets, func(r *record[Pet]) []byte {
-		return fmt.Appendf(nil, `%s,"quantity":%d}`, bytes.TrimSuffix(r.json, []byte("}")), r.value.quantity)
+	writeTable(b, "categories", &st.categories, nil)
+	writeTable(b, "pets", &st.pets, func(line []byte, pet *Pet) []byte {
+		line = bytes.TrimSuffix(line, []byte("}")) // for one more member
+		return fmt.Appendf(line, `,"quantity":%d}`, pet.quantity)
 	})
-	writeTable(b, "orders", &st.orders, recordJSON[Order])
+	writeTable(b, "orders", &st.orders, nil)
 	b.WriteString("\n}\n")
 	return b.Flush()
 }
 
-// writeTable writes the records of a table as a member of the snapshot. line returns the JSON of a record.
-func writeTable[T any](b *bufio.Writer, name string, t *table[T], line func(*record[T]) []byte) {
+// writeTable writes a table as a member of the snapshot, one record a line. finish, unless nil, changes the line.
+func writeTable[T any](b *bufio.Writer, name string, t *table[T], finish func(line []byte, value *T) []byte) {
 	fmt.Fprintf(b, ",\n%q: [", name)
 	separator := "\n"
 	for _, r := range t.after(0) {
 		b.WriteString(separator)
-		b.Write(line(r))
+		line := append(b.AvailableBuffer(), r.json...)
+		if finish != nil {
+			line = finish(line, &r.value)
+		}
+		b.Write(line)
 		separator = ",\n"
 	}
 	b.WriteString("\n]")
