@@ -261,7 +261,7 @@ func TestStrangers(t *testing.T) {
 				r.Header.Set(h, "203.0.113.9")
 			}
 			_, q, err := s.limits.admit(r, time.Now())
-			return fmt.Sprint(err.(*Error).Status, " ", q.left)
+			return fmt.Sprint(err.(*Error).Status, " ", q.remaining)
 		}
 		for _, test := range []struct{ addr, want string }{
 			{"192.0.2.1:1000", "401 59"},
@@ -319,10 +319,10 @@ func TestKeysFile(t *testing.T) {
 		{`[]`, `the keys must be a JSON array of one or more objects`},
 		{`[{"key":"a","plan":"free"},{"key":"b","plan":"enterprise","perMinute":1,"perDay":1}]`, ``},
 		{demoKeys, ``},
-		{``, `the keys must be a JSON array of one or more objects`},
+		{``, `The JSON is malformed at byte 0: unexpected end of JSON input.`},
 		{`null`, `the keys must be a JSON array of one or more objects`},
 		{`{}`, `the keys must be a JSON array of one or more objects`},
-		{`[{"key":"a","plan":"free"}] []`, `the keys must be a JSON array of one or more objects`},
+		{`[{"key":"a","plan":"free"}] []`, "The JSON is malformed at byte 29: invalid character '[' after top-level value."},
 		{`["secret"]`, `entry 1: The JSON must be one object.`},
 		{`[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`, `entry 2: the key is given twice`},
 		{`[{"key":"secret","plan":"gold"}]`, `entry 1: plan must be free, pro, business or enterprise.`},

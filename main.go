@@ -56,7 +56,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on a signal ends the process at once
+	context.AfterFunc(ctx, stop) // stop catching signals after the first, so that a second ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stderr))
 }
 
@@ -95,44 +95,51 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, err error) {
 	flags.StringVar(&cfg.origin, "cors-origin", "", "let the web pages of `ORIGIN` call the API")
 	flags.DurationVar(&cfg.delay, "delay", 0, "hold back each response of the API for `DURATION`, at most 8s")
 	flags.BoolVar(&cfg.verbose, "v", false, "log each request")
-	flags.SetOutput(io.Discard) // run prints the error, on one line
-	if err = flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+	flags.SetOutput(io.Discard) // run prints the error itself, on one line
+	err = flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(stderr)
 		flags.Usage()
+		return cfg, err
+	case err != nil:
+		return cfg, err
+	case flags.NArg() > 0:
+		return cfg, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case cfg.origin != "" && !isOrigin(cfg.origin):
+		return cfg, fmt.Errorf("-cors-origin must be like https://example.com, not %q", cfg.origin)
+	case cfg.delay < 0 || cfg.delay > maxDelay:
+		return cfg, fmt.Errorf("-delay must be from 0 to %v, not %v", maxDelay, cfg.delay)
 	}
-	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if err == nil && cfg.origin != "" && !isOrigin(cfg.origin) {
-		err = fmt.Errorf("-cors-origin must be like https://example.com, not %q", cfg.origin)
-	}
-	if err == nil && (cfg.delay < 0 || cfg.delay > maxDelay) {
-		err = fmt.Errorf("-delay must be from 0 to %v, not %v", maxDelay, cfg.delay)
-	}
-	return cfg, err
+	return cfg, nil
 }
 
-// maxDelay leaves time for the response within the write timeout and the grace of a shutdown.
+// maxDelay leaves time to finish the requests in flight within the 10 seconds of a shutdown.
 const maxDelay = 8 * time.Second
 
-// origin is the form in which browsers send an origin (RFC 6454, section 6.2): lower case and without a path.
-var origin = regexp.MustCompile(`^([a-z][a-z0-9+.-]*)://([a-z0-9_.-]+|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$`)
+var originPattern = regexp.MustCompile(`^([a-z][a-z0-9+.-]*)://([a-z0-9_.-]+|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$`)
 
-// isOrigin reports whether a browser would send text as an origin. It leaves out the default port.
+// isOrigin reports whether a browser would send text as an origin (RFC 6454, section 6.2): in lower case, and without a
+// path or the default port.
 func isOrigin(text string) bool {
-	parts := origin.FindStringSubmatch(text)
-	return parts != nil && parts[1]+parts[3] != "http:80" && parts[1]+parts[3] != "https:443"
+	match := originPattern.FindStringSubmatch(text)
+	if match == nil {
+		return false
+	}
+	scheme, port := match[1], match[3]
+	return !(scheme == "http" && port == ":80") && !(scheme == "https" && port == ":443")
 }
 
 // serve serves until ctx is done. Then it finishes the requests in flight, and saves a last snapshot.
 func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	ballast := tuneGC()
 	defer runtime.KeepAlive(ballast)
+	// The fields that are missing here are set as soon as they are known.
 	s := &Server{logger: log.New(stderr, "", log.LstdFlags), verbose: cfg.verbose, origin: cfg.origin, delay: cfg.delay}
 	if err := s.readKeys(cfg.keys); err != nil {
 		return err
 	}
-	listener, err := listen(cfg)
+	listener, err := listen(cfg) // before the store is opened, so that a busy port leaves no file behind
 	if err != nil {
 		return err
 	}
@@ -144,12 +151,13 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	if cfg.keys == "" {
 		exampleKey = "demo-free"
 	}
-	s.baseURL = baseURL(cfg.addr, listener)
-	fmt.Fprintf(stderr, "Petstore API: %s\nReference:    %s/\nTry:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n",
-		s.baseURL, s.baseURL, exampleKey, s.baseURL)
+	s.baseURL = urlOf(listener, cfg.addr)
+	fmt.Fprintf(stderr, "Petstore API: %s\n", s.baseURL)
+	fmt.Fprintf(stderr, "Reference:    %s/\n", s.baseURL)
+	fmt.Fprintf(stderr, "Try:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n", exampleKey, s.baseURL)
 	if cfg.keys != "" {
 		for _, entry := range s.limits.shortKeys {
-			s.logger.Printf("%s: entry %d: a key of fewer than %d characters can be guessed", cfg.keys, entry, minKeyLength)
+			s.logger.Printf("%s: entry %d: a key of fewer than %d characters can be guessed", cfg.keys, entry, safeKeyLength)
 		}
 	}
 
@@ -169,9 +177,10 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	return errors.Join(err, s.store.Close())
 }
 
-// tuneGC makes the garbage collector run less often for as long as the ballast is reachable. The heap of a small store
-// is so small that it would be collected hundreds of times a second: without this, a list of 100 pets costs 38 % more.
-// Ballast that is never touched takes up no memory, but 64 MB of it let 32 MB of garbage pass between two collections.
+// tuneGC makes the garbage collector run less often, for as long as the ballast is reachable. It runs whenever the heap
+// has grown by a certain part since the last time. The heap of a small store is so small that this would be hundreds of
+// times a second, and a list of 100 pets would cost 38% more. With 64 MB of ballast, which is never touched and so takes
+// up no memory, and a part of one half, at least 32 MB are allocated between two runs.
 func tuneGC() (ballast []byte) {
 	debug.SetGCPercent(50)
 	return make([]byte, 64<<20)
@@ -179,10 +188,13 @@ func tuneGC() (ballast []byte) {
 
 // readKeys reads the keys file, or takes the demo keys if path is empty.
 func (s *Server) readKeys(path string) (err error) {
-	keysFile := []byte(demoKeys)
 	if path == "" {
 		s.demoKeys = demoKeys
-	} else if keysFile, err = os.ReadFile(path); err != nil {
+		s.limits, err = newLimits([]byte(demoKeys))
+		return err
+	}
+	keysFile, err := os.ReadFile(path)
+	if err != nil {
 		return err
 	}
 	if s.limits, err = newLimits(keysFile); err != nil {
@@ -191,14 +203,15 @@ func (s *Server) readKeys(path string) (err error) {
 	return nil
 }
 
-// listen listens on the address of the config, which must be loopback with the demo keys.
+// listen listens on the address of the config. With the demo keys, it must be a loopback address.
 func listen(cfg config) (*net.TCPListener, error) {
 	addr, err := net.ResolveTCPAddr("tcp", cfg.addr)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.keys == "" && !addr.IP.IsLoopback() {
-		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: pass -keys FILE too", cfg.addr)
+		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: pass -keys FILE too",
+			cfg.addr)
 	}
 	listener, err := net.ListenTCP("tcp", addr)
 	if err != nil {
@@ -207,8 +220,8 @@ func listen(cfg config) (*net.TCPListener, error) {
 	return listener, nil
 }
 
-// baseURL returns the URL of the server, with the host that the user gave, and localhost for every address.
-func baseURL(addr string, listener *net.TCPListener) string {
+// urlOf returns the URL of the server, with the host that the user gave or, if it listens on all addresses, localhost.
+func urlOf(listener *net.TCPListener, addr string) string {
 	host, _, _ := net.SplitHostPort(addr)
 	bound := listener.Addr().(*net.TCPAddr)
 	if bound.IP.IsUnspecified() {
@@ -217,13 +230,12 @@ func baseURL(addr string, listener *net.TCPListener) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(bound.Port))
 }
 
-// httpServer returns a server that cuts off within 15 seconds a client that is slow to send its request or to read
-// the response.
+// httpServer returns a server that drops slow clients: 5 seconds to send the request, then 10 to read the response.
 func (s *Server) httpServer() *http.Server {
 	return &http.Server{
 		Handler:        s.newMux(),
-		ReadTimeout:    5 * time.Second,  // of the header and the body
-		WriteTimeout:   10 * time.Second, // from the end of the header on
+		ReadTimeout:    5 * time.Second,          // of the header and the body
+		WriteTimeout:   10*time.Second + s.delay, // from the end of the request's header on
 		IdleTimeout:    time.Minute,
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       s.logger,
@@ -248,7 +260,7 @@ func (l limitedListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// limitConnections keeps the server from having more than maxConnections open.
+// limitConnections keeps the server from having more than maxConnections open. The server tells it when one is closed.
 func limitConnections(server *http.Server, listener net.Listener) net.Listener {
 	limited := limitedListener{listener, make(chan struct{}, maxConnections)}
 	server.ConnState = func(_ net.Conn, state http.ConnState) {

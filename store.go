@@ -28,15 +28,13 @@ import (
 
 // A record is a value and its JSON, which is encoded once. It is never modified, only replaced.
 type record[T any] struct {
-	value T
-	json  []byte
+	value   T
+	encoded []byte
 }
 
 func newRecord[T any](value T) *record[T] {
 	return &record[T]{value, encode(value)}
 }
-
-func recordJSON[T any](r *record[T]) []byte { return r.json }
 
 const pageSize = 512
 
@@ -45,8 +43,8 @@ type page[T any] [pageSize]*record[T]
 // A table holds the records of one kind. Ids start at 1 and rise by 1, so finding a record is arithmetic: the one
 // with the id 1000 is on pages[1], at index 487, for (1000-1) / 512 is 1 and the remainder is 487.
 //
-// A copy of a table is a snapshot of it. Whatever happens to the table later happens to pages that the copy does
-// not hold, or after the copy's last id.
+// A copy of a table never changes. A record that is added later goes after the copy's last id, where the copy does not
+// look; a record that is replaced or deleted is so on a new page.
 type table[T any] struct {
 	pages []*page[T] // a page is nil if all its records are deleted
 	last  int64      // the last id that was assigned
@@ -55,6 +53,7 @@ type table[T any] struct {
 // get returns the record with the given id, or nil.
 func (t *table[T]) get(id int64) *record[T] {
 	i := (id - 1) / pageSize
+	// There may be no page for the last id, if it was assigned before the last start and the record deleted.
 	if id < 1 || id > t.last || i >= int64(len(t.pages)) || t.pages[i] == nil {
 		return nil
 	}
@@ -65,15 +64,15 @@ func (t *table[T]) get(id int64) *record[T] {
 func (t *table[T]) after(id int64) iter.Seq2[int64, *record[T]] {
 	return func(yield func(int64, *record[T]) bool) {
 		end := min(t.last, int64(len(t.pages)*pageSize))
-		for id < end {
-			page := t.pages[id/pageSize]
-			if page == nil {
-				id += pageSize - id%pageSize // on to the next page
+		for seen := id; seen < end; { // the id that follows stands at the index seen
+			p := t.pages[seen/pageSize]
+			if p == nil {
+				seen += pageSize - seen%pageSize // to the end of the page
 				continue
 			}
-			r := page[id%pageSize]
-			id++
-			if r != nil && !yield(id, r) {
+			r := p[seen%pageSize]
+			seen++
+			if r != nil && !yield(seen, r) {
 				return
 			}
 		}
@@ -88,8 +87,8 @@ func (t *table[T]) nextID() (int64, error) {
 	return t.last + 1, nil
 }
 
-// insert adds a record under an id from 1 to maxID that has none. It may write to a page that older copies of the
-// table share, but only after their last id.
+// insert adds a record under an unused id from 1 to maxID. It may write to a page that older copies of the table share,
+// but only after their last id.
 func (t *table[T]) insert(id int64, r *record[T]) {
 	i := int((id - 1) / pageSize)
 	for len(t.pages) <= i {
@@ -111,12 +110,12 @@ func (t *table[T]) put(id int64, r *record[T]) {
 	changed[(id-1)%pageSize] = r
 	t.pages = slices.Clone(t.pages)
 	t.pages[i] = &changed
-	if r == nil && changed == (page[T]{}) {
+	if changed == (page[T]{}) { // all its records are deleted
 		t.pages[i] = nil
 	}
 }
 
-// A state is everything that the store holds. Every categoryId and petId in it names a record of it.
+// A state is everything that the store holds. Every categoryId and petId in it is the id of a record that exists.
 //
 // Its snapshot, the file on disk, is one JSON object with one record a line:
 //
@@ -156,13 +155,13 @@ func (st *state) checkPet(id *int64) error {
 	return nil
 }
 
-// parse reads a snapshot. It returns an error, and the line it is about if that is known, unless the snapshot is whole
-// and valid.
+// parse reads a snapshot, which must be whole and valid. The error says which line is wrong, if that is known.
 func parse(snapshot []byte) (*state, error) {
-	if fault, err := checkJSON(snapshot); err != nil {
-		return nil, fmt.Errorf("line %d: %w", lineAt(snapshot, fault), err)
+	if offset, err := checkJSON(snapshot); err != nil {
+		return nil, fmt.Errorf("line %d: %w", lineAt(snapshot, offset), err)
 	}
 	st := new(state)
+	// Field names need not match exactly here, as they do in a request: this program or a person wrote the file.
 	dec := json.NewDecoder(bytes.NewReader(snapshot))
 	dec.DisallowUnknownFields()
 	if err := st.read(dec); err != nil {
@@ -183,6 +182,19 @@ func parse(snapshot []byte) (*state, error) {
 
 func lineAt(text []byte, offset int) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
 
+// A petLine is a pet as the snapshot has it: with its stock.
+type petLine struct {
+	Pet
+	Stock int64 `json:"quantity"`
+}
+
+func (l *petLine) validate() error {
+	if err := l.Pet.validate(); err != nil {
+		return err
+	}
+	return validateStock(l.Stock)
+}
+
 // read reads the members of a snapshot, in any order.
 func (st *state) read(dec *json.Decoder) error {
 	if start, _ := dec.Token(); start != json.Delim('{') {
@@ -191,11 +203,12 @@ func (st *state) read(dec *json.Decoder) error {
 	var last struct{ Categories, Pets, Orders int64 }
 	given := map[json.Token]bool{}
 	for dec.More() {
-		name, err := dec.Token()
-		if given[name] { // or else the first would be gone after the next save
+		name, _ := dec.Token()
+		if given[name] { // a slip of whoever edited the file, which the next save would cover up
 			return fmt.Errorf("%s is given twice", name)
 		}
 		given[name] = true
+		var err error
 		switch name {
 		case "lastIds":
 			err = decodeNext(dec, &last)
@@ -206,12 +219,14 @@ func (st *state) read(dec *json.Decoder) error {
 		case "pets":
 			err = readArray(dec, func(line *petLine) error {
 				line.Status = cmp.Or(line.Status, Available)
-				line.quantity = line.Quantity
+				line.quantity = line.Stock
 				return load(&st.pets, line.ID, line.Pet, line.validate())
 			})
 		case "orders":
 			err = readArray(dec, func(o *Order) error {
-				o.ID = cmp.Or(o.ID, new(int64))
+				if o.ID == nil {
+					return errors.New("an order has no id")
+				}
 				return load(&st.orders, *o.ID, *o, o.validate())
 			})
 		default:
@@ -228,20 +243,6 @@ func (st *state) read(dec *json.Decoder) error {
 	st.pets.last = max(st.pets.last, last.Pets)
 	st.orders.last = max(st.orders.last, last.Orders)
 	return nil
-}
-
-// A petLine is a pet as the snapshot has it: with its stock.
-type petLine struct {
-	Pet
-	Quantity int64 `json:"quantity"`
-}
-
-func (l *petLine) validate() error {
-	if err := l.Pet.validate(); err != nil {
-		return err
-	}
-	stock := InventoryUpdate{l.Quantity}
-	return stock.validate()
 }
 
 // readArray decodes the elements of an array, and calls add with each.
@@ -262,24 +263,27 @@ func readArray[T any](dec *json.Decoder, add func(*T) error) error {
 	return err
 }
 
-// decodeNext decodes the next value. Its errors, unlike those of encoding/json, do not speak of Go types.
+// decodeNext decodes the next value. Unlike those of encoding/json, its errors do not mention Go types.
 func decodeNext(dec *json.Decoder, into any) error {
 	err := dec.Decode(into)
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) {
-		name := mistyped.Field[strings.LastIndex(mistyped.Field, ".")+1:]
+		name := mistyped.Field[strings.LastIndex(mistyped.Field, ".")+1:] // of Pet.NewPet.name the last part
 		return fmt.Errorf("%s cannot be a JSON %s", cmp.Or(name, "the value"), mistyped.Value)
 	}
 	return err
 }
 
-// load inserts a record of a snapshot, unless it is invalid or another one has its id.
-func load[T any](t *table[T], id int64, value T, invalid error) error {
-	if id < 1 || id > maxID || t.get(id) != nil {
-		return fmt.Errorf("the id %d is not free: ids are from 1 to %d, and each is used once", id, maxID)
+// load inserts a record of a snapshot, unless its validation failed or its id is wrong.
+func load[T any](t *table[T], id int64, value T, validation error) error {
+	if id < 1 || id > maxID {
+		return fmt.Errorf("the id %d is not from 1 to %d", id, maxID)
 	}
-	if invalid != nil {
-		return fmt.Errorf("id %d: %w", id, invalid)
+	if t.get(id) != nil {
+		return fmt.Errorf("the id %d is used twice", id)
+	}
+	if validation != nil {
+		return fmt.Errorf("id %d: %w", id, validation)
 	}
 	t.insert(id, newRecord(value))
 	return nil
@@ -292,12 +296,12 @@ func (st *state) writeTo(w io.Writer) error {
 		st.categories.last, st.pets.last, st.orders.last)
 	writeTable(b, "categories", &st.categories, nil)
 	writeTable(b, "pets", &st.pets, func(line []byte, pet *Pet) []byte {
-		line = bytes.TrimSuffix(line, []byte("}")) // for one more member
+		line = bytes.TrimSuffix(line, []byte("}")) // to add one more member
 		return fmt.Appendf(line, `,"quantity":%d}`, pet.quantity)
 	})
 	writeTable(b, "orders", &st.orders, nil)
 	b.WriteString("\n}\n")
-	return b.Flush()
+	return b.Flush() // with the first error of all that was written
 }
 
 // writeTable writes a table as a member of the snapshot, one record a line. finish, unless nil, changes the line.
@@ -306,7 +310,7 @@ func writeTable[T any](b *bufio.Writer, name string, t *table[T], finish func(li
 	separator := "\n"
 	for _, r := range t.after(0) {
 		b.WriteString(separator)
-		line := append(b.AvailableBuffer(), r.json...)
+		line := append(b.AvailableBuffer(), r.encoded...)
 		if finish != nil {
 			line = finish(line, &r.value)
 		}
@@ -327,29 +331,29 @@ var (
 	errLocked  = errors.New("another server keeps the file locked")
 )
 
-// saveInterval is how often the store looks after its file. It leaves a tenth of a second for the save itself, so
-// that with -sync=false a write is on disk within a second.
+// saveInterval is how often the store checks its file, and saves what is not saved yet. It leaves a tenth of a second
+// for the save itself, so that every write is on disk within a second.
 const saveInterval = 900 * time.Millisecond
 
 // A Store holds the state in memory and its snapshot in a file.
 //
-// All saving is done by one goroutine. The writes that come while it saves wait, and share the next save: with
-// writers A, B and C, A is saved alone, and then B and C together.
+// From openStore to Close, one goroutine does all the saving. The writes that come while it saves wait, and share the
+// next save: if A comes first, and B and C while A is saved, then B and C are saved together.
 type Store struct {
 	path   string // of the snapshot; empty if nothing is kept on disk
 	synced bool   // a write waits until it is on disk
 	logger *log.Logger
 
-	wake chan struct{} // has room for one: some writes wait
-	quit chan struct{} // is closed to stop the saving
-	done chan struct{} // is closed once it has stopped
+	wake chan struct{} // of size 1; a value in it means that writes are waiting
+	quit chan struct{} // closed to stop the saving goroutine
+	done chan struct{} // closed when it has stopped
 
-	// Only the saving goroutine uses these.
+	// While the saving goroutine runs, only it uses these.
 	saved *state      // what the file holds
-	file  fs.FileInfo // the file as this process last read or wrote it; nil if there was none
+	info  fs.FileInfo // the file when this process last read or wrote it; nil if there was none
 	slow  bool        // the last save took longer than a second
 
-	writing sync.Mutex // held by whoever makes the next state
+	writing sync.Mutex // held while the next state is made from the current one
 
 	mu      sync.Mutex // guards what follows; it is never held over I/O or encoding
 	current *state
@@ -364,10 +368,10 @@ type pendingWrite struct {
 	result chan error
 }
 
-// openStore reads the snapshot at path, or writes one with the sample if there is none. It fails if the file is not
-// a whole and valid snapshot, and then leaves it alone.
+// openStore reads the snapshot at path, or writes the sample there if there is no file. It fails if the file is not a
+// whole and valid snapshot, and then leaves it alone.
 //
-// With synced, a write waits until it is on disk; without, it is on disk within a second.
+// If synced is true, a write waits until it is on disk; otherwise it is on disk within a second.
 func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
 	s := &Store{path: path, synced: synced && path != "", logger: logger,
 		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
@@ -378,15 +382,15 @@ func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
 			return nil, err
 		}
 	}
-	current, err := parse(snapshot)
+	first, err := parse(snapshot)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	s.current, s.saved = current, current
+	s.current, s.saved = first, first
 	debug.FreeOSMemory() // reading a large file takes several times its size
-	if path != "" && s.file == nil {
-		// If another server makes the file at this very moment, this one goes on without saving, as it would later.
-		if err := s.save(current); err != nil && err != errForeign {
+	if path != "" && s.info == nil {
+		// Another server may write the first snapshot at this very moment. Then this one starts, but refuses writes.
+		if err := s.save(first); err != nil && !errors.Is(err, errForeign) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -395,33 +399,36 @@ func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
 }
 
 // readFile returns what is in the file, or the sample if there is no file.
-func (s *Store) readFile() (snapshot []byte, err error) {
+func (s *Store) readFile() ([]byte, error) {
 	target, err := filepath.EvalSymlinks(s.path)
 	if err == nil {
 		s.path = target // a save replaces the target, not the link
-	} else if _, err := os.Lstat(s.path); err == nil {
-		return nil, fmt.Errorf("%s is a symbolic link to a file that does not exist", s.path)
-	} else if _, err := os.Stat(filepath.Dir(s.path)); err != nil {
-		return nil, fmt.Errorf("%s: its directory does not exist", s.path)
 	}
-	s.removeLeftovers() // first, so that a crash's half-written files are gone even if the file is refused
-	s.file, err = os.Stat(s.path)
+	if _, linkErr := os.Lstat(s.path); err != nil && linkErr == nil {
+		return nil, fmt.Errorf("%s: the symbolic link leads to no file: %w", s.path, err)
+	}
+	if _, err := os.Stat(filepath.Dir(s.path)); err != nil {
+		return nil, fmt.Errorf("%s: its directory cannot be used: %w", s.path, err)
+	}
+	s.removeLeftovers()
+	s.info, err = os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return sample, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !s.file.Mode().IsRegular() {
+	if !s.info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", s.path)
 	}
 	return os.ReadFile(s.path)
 }
 
-// leftover is what the name of a temporary file adds to that of the snapshot.
+// leftover matches the ending of a temporary file's name.
 var leftover = regexp.MustCompile(`^\.saving-[0-9a-f]{8}$`)
 
-// removeLeftovers removes what a server left that was killed while it saved: its temporary file, and its lock.
+// removeLeftovers removes what a killed server left behind: its temporary file and its lock. If the temporary file
+// belongs to a server that is saving, that server fails to save once, and tries again.
 func (s *Store) removeLeftovers() {
 	if isStale(s.lockPath()) {
 		os.Remove(s.lockPath())
@@ -429,7 +436,7 @@ func (s *Store) removeLeftovers() {
 	directory, base := filepath.Split(s.path)
 	entries, _ := os.ReadDir(cmp.Or(directory, "."))
 	for _, entry := range entries {
-		if suffix, ok := strings.CutPrefix(entry.Name(), base); ok && leftover.MatchString(suffix) {
+		if ending, ok := strings.CutPrefix(entry.Name(), base); ok && leftover.MatchString(ending) {
 			os.Remove(directory + entry.Name())
 		}
 	}
@@ -452,7 +459,8 @@ func (s *Store) lastFailure() error {
 // update runs change on a copy of the state, saves the copy, and only then lets readers see it. It returns the error
 // of change, or errUnsaved if the copy cannot be saved or the store is closed; then nothing is changed.
 //
-// A store that is not synced lets readers see the copy at once and saves it later, unless saving fails at present.
+// A store that is not synced lets readers see the copy at once, and saves it later. But while saving fails, every write
+// waits, so that no more is acknowledged than can be saved.
 func (s *Store) update(change func(*state) error) error {
 	if s.synced || s.lastFailure() != nil {
 		return s.updateSynced(change)
@@ -484,12 +492,12 @@ func (s *Store) updateSynced(change func(*state) error) error {
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is awake
+	default: // another write has woken it
 	}
 	return <-w.result
 }
 
-// saveLoop commits the writes that wait, and looks after the file, until the store is closed.
+// saveLoop commits the writes that wait, and checks the file now and then, until the store is closed.
 func (s *Store) saveLoop() {
 	defer close(s.done)
 	ticker := time.NewTicker(saveInterval)
@@ -518,7 +526,7 @@ func (s *Store) Close() error {
 }
 
 // commitWaiting runs the changes of all writes that wait, one after the other, saves the result once, and tells each
-// writer how its own write went. If the save fails they all fail, since each may have seen what the others did.
+// writer how its own write went. If the save fails, they all fail: even a 404 may be due to another's deletion.
 func (s *Store) commitWaiting() {
 	s.mu.Lock()
 	batch := s.waiting
@@ -530,7 +538,7 @@ func (s *Store) commitWaiting() {
 	next, changed := *s.view(), false
 	results := make([]error, len(batch))
 	for i, w := range batch {
-		draft := next
+		draft := next // a change that fails leaves no trace
 		results[i] = catch(func() error { return w.change(&draft) })
 		if results[i] == nil {
 			next, changed = draft, true
@@ -552,13 +560,13 @@ func (s *Store) commitWaiting() {
 	}
 }
 
-// saveIfNeeded saves the current state if the file does not hold it, or if the last save failed.
+// saveIfNeeded saves the current state, unless the file holds it and nobody else has changed the file.
 func (s *Store) saveIfNeeded() error {
-	current := s.view()
 	if s.path == "" {
 		return nil
 	}
-	if s.saved == current && s.lastFailure() == nil {
+	current := s.view()
+	if current == s.saved && s.lastFailure() == nil {
 		if _, err := s.checkFile(); err == nil {
 			return nil
 		}
@@ -566,11 +574,13 @@ func (s *Store) saveIfNeeded() error {
 	return s.save(current)
 }
 
-// save replaces the file, and keeps the error, if any, as the last failure. The log gets each cause once.
+// save replaces the file, and keeps the error, if any, as the last failure. The log gets each cause once. It also hears
+// of a save that takes longer than a second, while that is still going on.
 func (s *Store) save(st *state) error {
 	begin := time.Now()
 	if !s.slow {
-		defer time.AfterFunc(time.Second, func() { s.logger.Print("saving takes longer than a second") }).Stop()
+		timer := time.AfterFunc(time.Second, func() { s.logger.Print("saving takes longer than a second") })
+		defer timer.Stop()
 	}
 	err := s.replaceFile(st)
 	s.slow = time.Since(begin) > time.Second
@@ -588,7 +598,7 @@ func (s *Store) save(st *state) error {
 	return err
 }
 
-// rootCause strips an error of what differs each time, such as the name of the temporary file.
+// rootCause returns the innermost error, without what differs each time, such as the name of the temporary file.
 func rootCause(err error) error {
 	for errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)
@@ -596,8 +606,8 @@ func rootCause(err error) error {
 	return err
 }
 
-// replaceFile replaces the file by a snapshot of st. Whoever opens the file, at whatever instant, even after a crash,
-// finds the old snapshot or the new one, whole.
+// replaceFile replaces the file with a snapshot of st. At every moment, even after a crash, the file is the old snapshot
+// or the new one, whole.
 //
 // That takes four steps. The snapshot is written to a temporary file beside the file. The temporary file is synced:
 // otherwise, after a power failure, the file could be empty. It is renamed over the file. And the directory is
@@ -607,7 +617,7 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	if err := syncDirectory(filepath.Dir(s.path)); err != nil {
-		s.swapFile(s.saved) // the writes in st will be refused, so they must not be in the file
+		s.swapFile(s.saved) // the writes that wait for st will be refused, so they must not be in the file
 		return err
 	}
 	s.saved = st
@@ -625,8 +635,8 @@ func (s *Store) swapFile(st *state) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp) // if an error leaves it there
-	file, err := fill(f, old, st)
+	defer os.Remove(temp) // does nothing after the rename
+	info, err := fill(f, old, st)
 	if err != nil {
 		return err
 	}
@@ -635,21 +645,21 @@ func (s *Store) swapFile(st *state) error {
 		return err
 	}
 	defer unlock()
-	if _, err := s.checkFile(); err != nil {
+	if _, err := s.checkFile(); err != nil { // again, now that no other server can replace it
 		return err
 	}
 	if err := os.Rename(temp, s.path); err != nil {
 		return err
 	}
-	s.file = file
+	s.info = info
 	return nil
 }
 
-// fill writes the snapshot of st to a new file, with the mode and owner of the old one, syncs it and closes it.
+// fill writes a snapshot of st to a new file, with the mode and owner of the old one, syncs it and closes it.
 func fill(f *os.File, old fs.FileInfo, st *state) (fs.FileInfo, error) {
 	defer f.Close()
 	if old != nil {
-		keepOwner(f, old)
+		copyOwner(f, old)
 		if err := f.Chmod(old.Mode().Perm()); err != nil {
 			return nil, err
 		}
@@ -663,25 +673,27 @@ func fill(f *os.File, old fs.FileInfo, st *state) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// keepOwner gives f the owner of another file, if the system lets us. The ids are found by reflection because not
-// every system has them.
-func keepOwner(f *os.File, old fs.FileInfo) {
-	stat := reflect.Indirect(reflect.ValueOf(old.Sys()))
-	if uid, gid := stat.FieldByName("Uid"), stat.FieldByName("Gid"); uid.IsValid() && gid.IsValid() {
+// copyOwner gives f the owner of another file, if the system lets us. The ids are found by reflection, because their
+// type in package syscall does not exist on Windows.
+func copyOwner(f *os.File, from fs.FileInfo) {
+	stat := reflect.Indirect(reflect.ValueOf(from.Sys()))
+	uid, gid := stat.FieldByName("Uid"), stat.FieldByName("Gid")
+	if uid.IsValid() && gid.IsValid() {
 		f.Chown(int(uid.Uint()), int(gid.Uint()))
 	}
 }
 
-// staleLock is the age from which a lock counts as left by a server that was killed.
-const staleLock = 10 * time.Second
-
 func (s *Store) lockPath() string { return s.path + ".saving-lock" }
 
-// lock keeps other servers from replacing the file between this one's look at it and the rename. It creates a file
-// that only one server at a time can create, and waits while another server has it.
+// staleLock is the age from which a lock counts as left behind by a killed server.
+const staleLock = 10 * time.Second
+
+// lock keeps other servers from replacing the file after this one has checked it and before it renames. It creates a
+// file that only one server at a time can create, and waits while another server has it.
 func (s *Store) lock() (unlock func(), err error) {
 	path := s.lockPath()
-	for deadline := time.Now().Add(2 * staleLock); time.Now().Before(deadline); {
+	deadline := time.Now().Add(staleLock + time.Second)
+	for time.Now().Before(deadline) {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			host, _ := os.Hostname()
@@ -695,14 +707,14 @@ func (s *Store) lock() (unlock func(), err error) {
 		if isStale(path) {
 			os.Remove(path)
 		}
-		// Another server that found the same lock stale removes it during this pause, not after it.
+		// The pause gives another server that found the same lock stale the time to remove it, before there is a new one.
 		time.Sleep(10 * time.Millisecond)
 	}
 	return nil, errLocked
 }
 
-// isStale reports whether the server that created the lock was killed: its process is gone from this host, or the lock
-// is old, or it has been empty for longer than the instant before it says whose it is.
+// isStale reports whether a killed server left the lock behind: its process is gone from this host, or the lock is old,
+// or it is still empty after a second.
 func isStale(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -720,11 +732,12 @@ func isStale(path string) bool {
 		return false
 	}
 	process, err := os.FindProcess(pid)
+	// Signal 0 only asks whether the process exists.
 	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// syncDirectory makes a rename in a directory outlast a crash. Windows and some file systems cannot do that; they are
-// taken as they are.
+// syncDirectory makes a rename in a directory outlast a crash. On Windows and some file systems that is not possible,
+// and it does nothing.
 func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -741,18 +754,19 @@ func syncDirectory(path string) error {
 	return err
 }
 
-// checkFile returns the file, or nil if there is none. If it is not what this process last read or wrote, the error is
-// errForeign.
+// checkFile returns what the system knows of the file, or nil if there is no file. If the file is not what this process
+// last read or wrote, the error is errForeign.
 func (s *Store) checkFile() (fs.FileInfo, error) {
 	info, err := os.Stat(s.path)
-	if errors.Is(err, fs.ErrNotExist) && s.file == nil {
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case missing && s.info == nil:
 		return nil, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	case err != nil && !missing:
 		return nil, err
-	}
-	if err != nil || s.file == nil || !os.SameFile(info, s.file) ||
-		info.Size() != s.file.Size() || !info.ModTime().Equal(s.file.ModTime()) {
+	case missing || s.info == nil || !os.SameFile(info, s.info):
+		return nil, errForeign
+	case info.Size() != s.info.Size() || !info.ModTime().Equal(s.info.ModTime()):
 		return nil, errForeign
 	}
 	return info, nil

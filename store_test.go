@@ -345,9 +345,9 @@ func TestBrokenFile(t *testing.T) {
 		{"{\"pets\":[],\n\"pets\":[]}", `line 2: pets is given twice`},
 		{`{"categories":{}}`, `line 1: categories: an array is required`},
 		{"{\n\"categories\":[\n{\"id\":1,,\"name\":\"c\"}]}", `line 3: The JSON is malformed at byte 26: invalid character ','`},
-		{`{"categories":[{"id":1,"name":"c"},{"id":1,"name":"c"}]}`, `line 1: categories: the id 1 is not free`},
-		{`{"categories":[{"id":0,"name":"c"}]}`, `the id 0 is not free`},
-		{`{"categories":[{"id":2147483648,"name":"c"}]}`, `the id 2147483648 is not free`},
+		{`{"categories":[{"id":1,"name":"c"},{"id":1,"name":"c"}]}`, `line 1: categories: the id 1 is used twice`},
+		{`{"categories":[{"id":0,"name":"c"}]}`, `the id 0 is not from 1 to 2147483647`},
+		{`{"categories":[{"id":2147483648,"name":"c"}]}`, `the id 2147483648 is not from 1 to 2147483647`},
 		{`{"categories":[{"id":1,"name":" "}]}`, `id 1: name must be`},
 		{`{"categories":[{"id":1,"name":"c","color":1}]}`, `line 1: categories: json: unknown field "color"`},
 		{"{\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `UTF-8`},
@@ -356,7 +356,7 @@ func TestBrokenFile(t *testing.T) {
 		{pet(`{"id":1,"name":"p","categoryId":1,"status":"gone"}`), `line 1: pets: status must be`},
 		{pet(`{"id":1,"name":"p","categoryId":1,"quantity":-1}`), `line 1: pets: id 1: quantity must be`},
 		{pet("{\"id\":1,\n\"name\":5,\"categoryId\":1}"), `line 2: pets: name cannot be a JSON number`},
-		{pet("{\"id\":1,\"name\":\"p\",\"categoryId\":1},\nnull"), `line 2: pets: the id 0 is not free`},
+		{pet("{\"id\":1,\"name\":\"p\",\"categoryId\":1},\nnull"), `line 2: pets: the id 0 is not from 1 to`},
 		{`{"lastIds":{},"lastIds":{}}`, `lastIds is given twice`},
 		{`{"pets":null}`, `pets: an array is required`},
 		{`{"lastIds":5}`, `line 1: lastIds: the value cannot be a JSON number`},
@@ -366,7 +366,7 @@ func TestBrokenFile(t *testing.T) {
 		{"{\n\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `line 2: The JSON is not valid UTF-8`},
 		{`{"orders":[{"id":1,"petId":9}]}`, `order 1: petId 9 does not exist`},
 		{`{"orders":[{"id":1,"shipDate":"soon"}]}`, `line 1: orders: id 1: shipDate must be`},
-		{`{"orders":[{"complete":true}]}`, `the id 0 is not free`},
+		{`{"orders":[{"complete":true}]}`, `line 1: orders: an order has no id`},
 	} {
 		path := filepath.Join(t.TempDir(), "petstore.json")
 		os.WriteFile(path, []byte(test.file), 0o644)
