@@ -661,6 +661,7 @@ func TestMethodsAndPaths(t *testing.T) {
 		{"OPTIONS /pets", 405, "GET, HEAD, POST"},
 		{"POST /pets/1", 405, "GET, HEAD, PUT, DELETE"},
 		{"BREW /pets/x", 405, "GET, HEAD, PUT, DELETE"},
+		{"CONNECT /pets", 405, "GET, HEAD, POST"},
 		{"DELETE /categories", 405, "GET, HEAD, POST"},
 		{"PATCH /categories/1", 405, "GET, HEAD, PUT, DELETE"},
 		{"PUT /store/orders", 405, "GET, HEAD, POST"},
