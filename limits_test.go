@@ -26,20 +26,36 @@ func inBubble(t *testing.T, test func(*testing.T, *service)) {
 	})
 }
 
-// ask sends a request with the key and returns its status and what the headers tell: the limit, what is left,
-// the seconds until the reset, and Retry-After.
-func (s *service) ask(key string) (status int, told string) {
-	s.t.Helper()
-	h := s.do("GET", "/pets", "", "Authorization: Bearer "+key)
-	reset, _ := strconv.ParseInt(h.Header.Get("X-RateLimit-Reset"), 10, 64)
-	return h.StatusCode, strings.TrimSpace(fmt.Sprint(h.Header.Get("X-RateLimit-Limit"), " ", h.Header.Get("X-RateLimit-Remaining"), " ",
-		reset-time.Now().Unix(), " ", h.Header.Get("Retry-After")))
+// rates are what a response says about the limits.
+type rates struct {
+	Status           int
+	Limit, Remaining int
+	ResetIn          int // seconds from now until X-RateLimit-Reset
+	RetryAfter       int // seconds; 0 if the header is missing
 }
 
-func (s *service) expect(key string, status int, told string) {
+// ask sends a request with the key.
+func (s *service) ask(key string) rates {
 	s.t.Helper()
-	if gotStatus, got := s.ask(key); gotStatus != status || got != told {
-		s.t.Errorf("%s at %v: status %d, told %q; want %d, %q", key, time.Now().UTC(), gotStatus, got, status, told)
+	resp := s.do("GET /pets", "", "Authorization: Bearer "+key)
+	number := func(name string) int {
+		n, _ := strconv.Atoi(resp.Header.Get(name))
+		return n
+	}
+	return rates{
+		Status:     resp.StatusCode,
+		Limit:      number("X-RateLimit-Limit"),
+		Remaining:  number("X-RateLimit-Remaining"),
+		ResetIn:    number("X-RateLimit-Reset") - int(time.Now().Unix()),
+		RetryAfter: number("Retry-After"),
+	}
+}
+
+// expectRates sends a request with the key, and stops the test unless the response says what is wanted.
+func (s *service) expectRates(key string, want rates) {
+	s.t.Helper()
+	if diff := gocmp.Diff(want, s.ask(key)); diff != "" {
+		s.t.Fatalf("key %s at %s (-want +got):\n%s", key, time.Now().UTC().Format(time.TimeOnly), diff)
 	}
 }
 
@@ -50,55 +66,60 @@ func TestPlans(t *testing.T) {
 			perMinute int
 		}{{"free", 60}, {"pro", 300}, {"business", 1000}, {"forty", 40}} {
 			for left := plan.perMinute - 1; left >= 0; left-- {
-				s.expect(plan.key, 200, fmt.Sprintf("%d %d 60", plan.perMinute, left))
+				s.expectRates(plan.key, rates{Status: 200, Limit: plan.perMinute, Remaining: left, ResetIn: 60})
 			}
-			s.expect(plan.key, 429, fmt.Sprintf("%d 0 60 60", plan.perMinute))
+			s.expectRates(plan.key, rates{Status: 429, Limit: plan.perMinute, ResetIn: 60, RetryAfter: 60})
 		}
 		time.Sleep(59*time.Second + time.Millisecond)
-		s.expect("free", 429, "60 0 1 1")
+		s.expectRates("free", rates{Status: 429, Limit: 60, ResetIn: 1, RetryAfter: 1})
 		time.Sleep(999 * time.Millisecond)
-		s.expect("free", 200, "60 59 60")
+		s.expectRates("free", rates{Status: 200, Limit: 60, Remaining: 59, ResetIn: 60})
 	})
 }
 
-// A window begins with the first request after the one before it ended.
+// A window begins with the first request after the previous one ended.
 func TestWindowsBeginWithARequest(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
 		time.Sleep(500 * time.Millisecond)
-		s.expect("free", 200, "60 59 61") // the reset is rounded up
+		s.expectRates("free", rates{Status: 200, Limit: 60, Remaining: 59, ResetIn: 61}) // 60.5, rounded up
 		time.Sleep(30 * time.Second)
-		s.expect("free", 200, "60 58 31")
+		s.expectRates("free", rates{Status: 200, Limit: 60, Remaining: 58, ResetIn: 31})
 		time.Sleep(200 * time.Second)
-		s.expect("free", 200, "60 59 61")
+		s.expectRates("free", rates{Status: 200, Limit: 60, Remaining: 59, ResetIn: 61})
 	})
 }
 
 func TestDay(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
 		for left := 29; left >= 0; left-- {
-			s.expect("daily", 200, fmt.Sprintf("30 %d 86400", left))
+			s.expectRates("daily", rates{Status: 200, Limit: 30, Remaining: left, ResetIn: 86400})
 		}
-		s.expect("daily", 429, "30 0 86400 86400")
+		s.expectRates("daily", rates{Status: 429, Limit: 30, ResetIn: 86400, RetryAfter: 86400})
 		time.Sleep(23*time.Hour + 59*time.Minute + 30*time.Second)
-		s.expect("daily", 429, "30 0 30 30")
+		s.expectRates("daily", rates{Status: 429, Limit: 30, ResetIn: 30, RetryAfter: 30})
 		time.Sleep(30 * time.Second)
-		s.expect("daily", 200, "30 29 86400")
+		s.expectRates("daily", rates{Status: 200, Limit: 30, Remaining: 29, ResetIn: 86400})
+	})
+}
 
-		s.expect("both", 200, "1 0 60")
-		s.expect("both", 429, "1 0 86400 86400")
+// The headers report the window with fewer requests left; of two that are used up, the one that ends later.
+func TestWhichWindowIsReported(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service) {
+		s.expectRates("both", rates{Status: 200, Limit: 1, ResetIn: 60}) // both have none left: the minute
+		s.expectRates("both", rates{Status: 429, Limit: 1, ResetIn: 86400, RetryAfter: 86400})
 
-		// The minute of 40 is told of first, then the day of 100, and of two spent windows the later to end.
-		for i := range 100 {
-			s.expect("forty", 200, map[bool]string{
-				true:  fmt.Sprintf("40 %d 60", 39-i%40),
-				false: fmt.Sprintf("100 %d %d", 99-i, 86400-60*(i/40)),
-			}[i < 80])
-			if i%40 == 39 {
-				s.expect("forty", 429, "40 0 60 60")
-				time.Sleep(time.Minute)
+		// The key forty has 40 requests a minute and 100 a day, so the day is reported in its third minute.
+		for range 2 {
+			for left := 39; left >= 0; left-- {
+				s.expectRates("forty", rates{Status: 200, Limit: 40, Remaining: left, ResetIn: 60})
 			}
+			s.expectRates("forty", rates{Status: 429, Limit: 40, ResetIn: 60, RetryAfter: 60})
+			time.Sleep(time.Minute)
 		}
-		s.expect("forty", 429, "100 0 86280 86280")
+		for left := 19; left >= 0; left-- {
+			s.expectRates("forty", rates{Status: 200, Limit: 100, Remaining: left, ResetIn: 86280})
+		}
+		s.expectRates("forty", rates{Status: 429, Limit: 100, ResetIn: 86280, RetryAfter: 86280})
 	})
 }
 
@@ -108,7 +129,7 @@ func TestFreePlanForADay(t *testing.T) {
 		passed := 0
 		for end := time.Now().Add(24 * time.Hour); time.Now().Before(end); time.Sleep(time.Minute) {
 			for refused := 0; refused < 3; {
-				if status, _ := s.ask("free"); status == 200 {
+				if s.ask("free").Status == 200 {
 					passed++
 				} else {
 					refused++
@@ -118,62 +139,65 @@ func TestFreePlanForADay(t *testing.T) {
 		if passed != 1000 {
 			t.Errorf("%d requests passed in a day, want 1000", passed)
 		}
-		s.expect("free", 200, "60 59 60")
+		s.expectRates("free", rates{Status: 200, Limit: 60, Remaining: 59, ResetIn: 60})
 	})
 }
 
 func TestBan(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
-		s.expect("one", 200, "1 0 60")
+		s.expectRates("one", rates{Status: 200, Limit: 1, ResetIn: 60})
 		for range 1000 { // a burst at once is no strike
-			s.expect("one", 429, "1 0 60 60")
+			s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 60, RetryAfter: 60})
 		}
-		for second := 59; second > 50; second-- {
+		for left := 59; left > 50; left-- {
 			time.Sleep(time.Second)
-			s.expect("one", 429, fmt.Sprintf("1 0 %d %d", second, second))
+			s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: left, RetryAfter: left})
 		}
 		time.Sleep(time.Second)
-		s.expect("one", 403, "1 0 300 300")
+		s.expectRates("one", rates{Status: 403, Limit: 1, ResetIn: 300, RetryAfter: 300})
 		time.Sleep(299 * time.Second)
-		s.expect("one", 403, "1 0 1 1")
+		s.expectRates("one", rates{Status: 403, Limit: 1, ResetIn: 1, RetryAfter: 1})
 		time.Sleep(time.Second)
-		s.expect("one", 200, "1 0 60") // the ban's end clears the strikes
-		s.expect("one", 429, "1 0 60 60")
-		for range 9 {
+		s.expectRates("one", rates{Status: 200, Limit: 1, ResetIn: 60}) // the ban's end clears the strikes
+		s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 60, RetryAfter: 60})
+		for left := 59; left > 50; left-- {
 			time.Sleep(time.Second)
-			if status, _ := s.ask("one"); status != 429 {
-				t.Errorf("status %d before the tenth strike", status)
-			}
+			s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: left, RetryAfter: left})
 		}
 		time.Sleep(51 * time.Second)
-		s.expect("one", 200, "1 0 60") // a request that is let through clears them too
-		s.expect("one", 429, "1 0 60 60")
+		s.expectRates("one", rates{Status: 200, Limit: 1, ResetIn: 60}) // a request that is let through clears them too
+		s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 60, RetryAfter: 60})
 		time.Sleep(time.Second)
-		s.expect("one", 429, "1 0 59 59")
-		s.expect("big", 200, "1000000000 999999999 60")
+		s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 59, RetryAfter: 59})
+		s.expectRates("big", rates{Status: 200, Limit: 1000000000, Remaining: 999999999, ResetIn: 60})
 	})
 }
 
 func TestWhoIsBanned(t *testing.T) {
+	every := func(wait time.Duration) func(int) time.Duration {
+		return func(int) time.Duration { return wait }
+	}
+	backoff := func(i int) time.Duration { return time.Second << min(i, 12) }
+	pauseAfterThree := func(i int) time.Duration {
+		if i == 3 {
+			return 52 * time.Second
+		}
+		return time.Second
+	}
 	for _, test := range []struct {
 		name   string
 		key    string
-		wait   func(i int) time.Duration
+		wait   func(i int) time.Duration // before the request i after the limit is reached
 		banned bool
 	}{
-		{"hammering", "daily", func(int) time.Duration { return 10 * time.Millisecond }, true},
-		{"each second", "daily", func(int) time.Duration { return time.Second }, true},
-		{"each 6 s", "daily", func(int) time.Duration { return 6 * time.Second }, true},
-		{"a pause after three, then each second", "daily", func(i int) time.Duration {
-			if i == 3 {
-				return 52 * time.Second
-			}
-			return time.Second
-		}, true},
-		{"each 7 s", "daily", func(int) time.Duration { return 7 * time.Second }, false},
-		{"exponential backoff, day spent", "daily", func(i int) time.Duration { return time.Second << min(i, 12) }, false},
-		{"exponential backoff, minute spent", "forty", func(i int) time.Duration { return time.Second << min(i, 12) }, false},
-		{"a stranger", "wrong", func(int) time.Duration { return time.Second / 2 }, false},
+		{"hammering", "daily", every(10 * time.Millisecond), true},
+		{"each second", "daily", every(time.Second), true},
+		{"every 6 s", "daily", every(6 * time.Second), true},
+		{"a pause after three, then each second", "daily", pauseAfterThree, true},
+		{"every 7 s", "daily", every(7 * time.Second), false},
+		{"exponential backoff, day used up", "daily", backoff, false},
+		{"exponential backoff, minute used up", "forty", backoff, false},
+		{"a stranger", "wrong", every(time.Second / 2), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *service) {
@@ -183,8 +207,7 @@ func TestWhoIsBanned(t *testing.T) {
 				banned := false
 				for i, end := 0, time.Now().Add(2*time.Hour); time.Now().Before(end) && !banned; i++ {
 					time.Sleep(test.wait(i))
-					status, _ := s.ask(test.key)
-					banned = status == 403
+					banned = s.ask(test.key).Status == 403
 				}
 				if banned != test.banned {
 					t.Errorf("banned: %v, want %v", banned, test.banned)
@@ -200,21 +223,23 @@ func TestExactUnderConcurrency(t *testing.T) {
 		key  string
 		pass int
 	}{{"forty", 40}, {"daily", 30}, {"free", 60}} {
-		statuses := make(chan int, 200)
+		var recorders [200]*httptest.ResponseRecorder
 		var all sync.WaitGroup
-		for range 200 {
+		for i := range recorders {
 			all.Go(func() {
-				status, _ := s.ask(test.key)
-				statuses <- status
+				r := httptest.NewRequest("GET", "/pets", nil)
+				r.Header.Set("Authorization", "Bearer "+test.key)
+				recorders[i] = httptest.NewRecorder()
+				s.handler.ServeHTTP(recorders[i], r)
 			})
 		}
 		all.Wait()
-		got := map[int]int{}
-		for range 200 {
-			got[<-statuses]++
+		got := map[int]int{} // how many responses have each status
+		for _, recorder := range recorders {
+			got[recorder.Code]++
 		}
 		if diff := gocmp.Diff(map[int]int{200: test.pass, 429: 200 - test.pass}, got); diff != "" {
-			t.Errorf("%s: statuses (-want +got):\n%s", test.key, diff)
+			t.Fatalf("%s: responses by status (-want +got):\n%s", test.key, diff)
 		}
 	}
 }
@@ -240,13 +265,18 @@ func TestKeyOfARequest(t *testing.T) {
 		{"", "wrong", 401},
 		{"", "", 401},
 	} {
-		for _, target := range []string{"/pets", "/pets/x", "/nothing"} {
-			resp := s.do("GET", target, "", "Authorization: "+test.authorization, "X-API-Key: "+test.apiKey)
-			if passed := resp.StatusCode != 401; passed != (test.status == 200) {
-				t.Errorf("Authorization %q, X-API-Key %q on %s: status %d", test.authorization, test.apiKey, target, resp.StatusCode)
+		challenge := ""
+		if test.status == 401 {
+			challenge = "Bearer"
+		}
+		for _, target := range []string{"/pets", "/pets/x", "/nothing"} { // a stranger cannot tell them apart
+			resp := s.do("GET "+target, "", "Authorization: "+test.authorization, "X-API-Key: "+test.apiKey)
+			if (resp.StatusCode == 401) != (test.status == 401) {
+				t.Fatalf("Authorization %q, X-API-Key %q on %s: status %d",
+					test.authorization, test.apiKey, target, resp.StatusCode)
 			}
-			if got := resp.Header.Get("WWW-Authenticate"); (got == "Bearer") != (test.status == 401) {
-				t.Errorf("status %d has WWW-Authenticate %q", resp.StatusCode, got)
+			if diff := gocmp.Diff(challenge, resp.Header.Get("WWW-Authenticate")); diff != "" {
+				t.Fatalf("%s: WWW-Authenticate (-want +got):\n%s", target, diff)
 			}
 		}
 	}
@@ -276,7 +306,7 @@ func TestStrangers(t *testing.T) {
 			{"nonsense", "401 59"},
 		} {
 			if got := from(test.addr); got != test.want {
-				t.Errorf("%s: %s, want %s", test.addr, got, test.want)
+				t.Fatalf("%s: %s, want %s", test.addr, got, test.want)
 			}
 		}
 		for range 60 {
@@ -315,6 +345,7 @@ func TestStrangersAreForgotten(t *testing.T) {
 }
 
 func TestKeysFile(t *testing.T) {
+	const figures = "The plan enterprise needs both perMinute and perDay, from 1 to 2147483647."
 	for _, test := range []struct{ keys, want string }{
 		{`[]`, `the keys must be a JSON array of one or more objects`},
 		{`[{"key":"a","plan":"free"},{"key":"b","plan":"enterprise","perMinute":1,"perDay":1}]`, ``},
@@ -331,19 +362,21 @@ func TestKeysFile(t *testing.T) {
 		{`[{"key":"","plan":"free"}]`, `entry 1: key must be visible ASCII characters without spaces.`},
 		{`[{"key":"a b","plan":"free"}]`, `entry 1: key must be visible ASCII characters without spaces.`},
 		{`[{"key":"secret","plan":"free","color":1}]`, `entry 1: The field "color" is unknown; leave it out.`},
-		{`[{"key":"secret","plan":"free","perDay":5}]`, `entry 1: perMinute and perDay are for the plan enterprise only.`},
-		{`[{"key":"secret","plan":"enterprise"}]`, `entry 1: The plan enterprise needs both perMinute and perDay, from 1 to 2147483647.`},
-		{`[{"key":"secret","plan":"enterprise","perMinute":0,"perDay":1}]`, `entry 1: The plan enterprise needs both perMinute and perDay, from 1 to 2147483647.`},
-		{`[{"key":"secret","plan":"enterprise","perMinute":1,"perDay":2147483648}]`, `entry 1: The plan enterprise needs both perMinute and perDay, from 1 to 2147483647.`},
-		{`[{"key":"secret","plan":"enterprise","perMinute":1}]`, `entry 1: The plan enterprise needs both perMinute and perDay, from 1 to 2147483647.`},
-		{`[{"key":"secret","plan":"enterprise","perMinute":1.5,"perDay":1}]`, `entry 1: perMinute must be a 64-bit integer without fraction or exponent.`},
+		{`[{"key":"secret","plan":"free","perDay":5}]`,
+			`entry 1: perMinute and perDay are for the plan enterprise only.`},
+		{`[{"key":"secret","plan":"enterprise"}]`, `entry 1: ` + figures},
+		{`[{"key":"secret","plan":"enterprise","perMinute":1}]`, `entry 1: ` + figures},
+		{`[{"key":"secret","plan":"enterprise","perMinute":0,"perDay":1}]`, `entry 1: ` + figures},
+		{`[{"key":"secret","plan":"enterprise","perMinute":1,"perDay":2147483648}]`, `entry 1: ` + figures},
+		{`[{"key":"secret","plan":"enterprise","perMinute":1.5,"perDay":1}]`,
+			`entry 1: perMinute must be a 64-bit integer without fraction or exponent.`},
 	} {
 		got := ""
 		if _, err := newLimits([]byte(test.keys)); err != nil {
 			got = err.Error()
 		}
 		if diff := gocmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.keys, diff)
+			t.Fatalf("%s (-want +got):\n%s", test.keys, diff)
 		}
 	}
 }
@@ -361,7 +394,8 @@ func TestCallersForADay(t *testing.T) {
 		accounts := make([]*account, 8)
 		for i := range accounts {
 			accounts[i] = &account{limit: [2]int{3 + 5*i, 700 + 900*i}}
-			fmt.Fprintf(&keys, `,{"key":"k%d","plan":"enterprise","perMinute":%d,"perDay":%d}`, i, accounts[i].limit[0], accounts[i].limit[1])
+			fmt.Fprintf(&keys, `,{"key":"k%d","plan":"enterprise","perMinute":%d,"perDay":%d}`,
+				i, accounts[i].limit[0], accounts[i].limit[1])
 		}
 		limits, err := newLimits([]byte("[" + keys.String()[1:] + "]"))
 		if err != nil {
@@ -395,7 +429,8 @@ func TestCallersForADay(t *testing.T) {
 					case status == http.StatusForbidden:
 						banned.Add(1)
 					case free != (status == http.StatusOK):
-						t.Errorf("%s after %v: status %d with %v of %v used", key, now.Sub(begin), status, account.used, account.limit)
+						t.Errorf("%s after %v: status %d with %v of %v used",
+							key, now.Sub(begin), status, account.used, account.limit)
 					case free:
 						passed.Add(1)
 						account.used[0]++
@@ -423,16 +458,15 @@ func TestRetryAfter(t *testing.T) {
 		waits := 0
 		for end := time.Now().Add(24 * time.Hour); time.Now().Before(end); {
 			key := []string{"forty", "daily", "free", "one"}[random.IntN(4)]
-			status, told := s.ask(key)
-			if status == 200 {
+			refused := s.ask(key)
+			if refused.Status == 200 {
 				time.Sleep(time.Duration(random.Int64N(int64(time.Second))))
 				continue
 			}
-			seconds, _ := strconv.Atoi(told[strings.LastIndex(told, " ")+1:])
-			time.Sleep(time.Duration(seconds) * time.Second)
+			time.Sleep(time.Duration(refused.RetryAfter) * time.Second)
 			waits++
-			if status, _ := s.ask(key); status != 200 {
-				t.Errorf("%s: status %d after a wait of %d s", key, status, seconds)
+			if got := s.ask(key); got.Status != 200 {
+				t.Fatalf("%s: %+v after %+v", key, got, refused)
 			}
 		}
 		if waits < 10 {
