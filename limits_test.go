@@ -345,7 +345,7 @@ func TestStrangersAreForgotten(t *testing.T) {
 }
 
 func TestKeysFile(t *testing.T) {
-	const figures = "The plan enterprise needs both perMinute and perDay, from 1 to 2147483647."
+	const figures = "The enterprise plan needs both perMinute and perDay, from 1 to 2147483647."
 	for _, test := range []struct{ keys, want string }{
 		{`[]`, `the keys must be a JSON array of one or more objects`},
 		{`[{"key":"a","plan":"free"},{"key":"b","plan":"enterprise","perMinute":1,"perDay":1}]`, ``},
@@ -353,7 +353,8 @@ func TestKeysFile(t *testing.T) {
 		{``, `The JSON is malformed at byte 0: unexpected end of JSON input.`},
 		{`null`, `the keys must be a JSON array of one or more objects`},
 		{`{}`, `the keys must be a JSON array of one or more objects`},
-		{`[{"key":"a","plan":"free"}] []`, "The JSON is malformed at byte 29: invalid character '[' after top-level value."},
+		{`[{"key":"a","plan":"free"}] []`,
+			"The JSON is malformed at byte 29: invalid character '[' after top-level value."},
 		{`["secret"]`, `entry 1: The JSON must be one object.`},
 		{`[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`, `entry 2: the key is given twice`},
 		{`[{"key":"secret","plan":"gold"}]`, `entry 1: plan must be free, pro, business or enterprise.`},
@@ -363,7 +364,7 @@ func TestKeysFile(t *testing.T) {
 		{`[{"key":"a b","plan":"free"}]`, `entry 1: key must be visible ASCII characters without spaces.`},
 		{`[{"key":"secret","plan":"free","color":1}]`, `entry 1: The field "color" is unknown; leave it out.`},
 		{`[{"key":"secret","plan":"free","perDay":5}]`,
-			`entry 1: perMinute and perDay are for the plan enterprise only.`},
+			`entry 1: perMinute and perDay are for the enterprise plan only.`},
 		{`[{"key":"secret","plan":"enterprise"}]`, `entry 1: ` + figures},
 		{`[{"key":"secret","plan":"enterprise","perMinute":1}]`, `entry 1: ` + figures},
 		{`[{"key":"secret","plan":"enterprise","perMinute":0,"perDay":1}]`, `entry 1: ` + figures},

@@ -157,7 +157,8 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	fmt.Fprintf(stderr, "Try:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n", exampleKey, s.baseURL)
 	if cfg.keys != "" {
 		for _, entry := range s.limits.shortKeys {
-			s.logger.Printf("%s: entry %d: a key of fewer than %d characters can be guessed", cfg.keys, entry, safeKeyLength)
+			s.logger.Printf("%s: entry %d: a key of fewer than %d characters can be guessed",
+				cfg.keys, entry, safeKeyLength)
 		}
 	}
 
@@ -178,9 +179,9 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 }
 
 // tuneGC makes the garbage collector run less often, for as long as the ballast is reachable. It runs whenever the heap
-// has grown by a certain part since the last time. The heap of a small store is so small that this would be hundreds of
-// times a second, and a list of 100 pets would cost 38% more. With 64 MB of ballast, which is never touched and so takes
-// up no memory, and a part of one half, at least 32 MB are allocated between two runs.
+// has grown by a given percentage since the last run. The heap of a small store is so small that this would be hundreds
+// of times a second, and a list of 100 pets would cost 38% more. With 64 MB of ballast, which is never touched and so
+// takes up no memory, even 50%, half the default, means that at least 32 MB are allocated between two runs.
 func tuneGC() (ballast []byte) {
 	debug.SetGCPercent(50)
 	return make([]byte, 64<<20)
@@ -230,12 +231,13 @@ func urlOf(listener *net.TCPListener, addr string) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(bound.Port))
 }
 
-// httpServer returns a server that drops slow clients: 5 seconds to send the request, then 10 to read the response.
+// httpServer returns a server that drops slow clients. They have 5 seconds to send the request, and 10 seconds from the
+// end of its header to read the response.
 func (s *Server) httpServer() *http.Server {
 	return &http.Server{
 		Handler:        s.newMux(),
 		ReadTimeout:    5 * time.Second,          // of the header and the body
-		WriteTimeout:   10*time.Second + s.delay, // from the end of the request's header on
+		WriteTimeout:   10*time.Second + s.delay, // of the body and the response
 		IdleTimeout:    time.Minute,
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       s.logger,

@@ -69,7 +69,7 @@ func (s *PetStatus) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// NewPet is the request shape for creating and replacing a pet.
+// NewPet is the request shape for creating and replacing a pet. A status that is left out is Available.
 type NewPet struct {
 	Name       string    `json:"name"`
 	CategoryID int64     `json:"categoryId"`
@@ -180,21 +180,22 @@ func (o *Order) validate() error {
 		return invalid("quantity must be from 1 to %d.", maxQuantity)
 	}
 	if o.ShipDate != nil {
-		// Neither check is enough: the grammar allows 31 February, and time.Parse allows a comma before the fraction.
-		// time.Parse refuses leap seconds.
+		// Neither check is enough on its own: the grammar allows 31 February, and time.Parse allows a comma before the
+		// fraction. time.Parse refuses leap seconds.
 		_, err := time.Parse(time.RFC3339, strings.ToUpper(*o.ShipDate))
 		if err != nil || len(*o.ShipDate) > 64 || !dateTime.MatchString(*o.ShipDate) {
-			return invalid("shipDate must be an RFC 3339 date-time of at most 64 characters, such as 2030-12-05T09:30:00Z.")
+			return invalid("shipDate must be an RFC 3339 date-time of at most 64 characters, " +
+				"such as 2030-12-05T09:30:00Z.")
 		}
 	}
 	return nil
 }
 
 // checkJSON returns an error if data is not one JSON value (RFC 8259) in UTF-8. The offset is that of the first wrong
-// byte, counted from 0; messages count from 1.
+// byte or, if the text ends too early, of the last one. It counts from 0; messages count from 1.
 func checkJSON(data []byte) (offset int, err error) {
 	if !json.Valid(data) {
-		var syntax *json.SyntaxError
+		var syntax *json.SyntaxError // Valid does not say where; Unmarshal does, always with a SyntaxError
 		errors.As(json.Unmarshal(data, new(any)), &syntax)
 		return max(0, int(syntax.Offset)-1), invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, syntax)
 	}
@@ -212,13 +213,13 @@ func checkJSON(data []byte) (offset int, err error) {
 
 // decodeObject decodes one JSON object into a shape, and validates it.
 //
-// json.Unmarshal alone would accept "Name" for name, let the last of two names win, and ignore null. That is why the
-// members are read one by one.
+// json.Unmarshal alone would accept "Name" for name, let the last of two members with one name win, and ignore null.
+// That is why the members are read one by one.
 func decodeObject(data []byte, into shape) error {
 	if _, err := checkJSON(data); err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data)) // none of its calls can fail on well-formed JSON
+	dec := json.NewDecoder(bytes.NewReader(data)) // once it has read the {, no call fails: the JSON is well-formed
 	if start, _ := dec.Token(); start != json.Delim('{') {
 		return invalid("The JSON must be one object.")
 	}

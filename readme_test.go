@@ -87,7 +87,8 @@ func paste(t *testing.T, shell, directory, commands string) string {
 // The tour says in parentheses which statuses its commands get. Only its port is another here.
 func TestTour(t *testing.T) {
 	var want []string
-	for _, list := range regexp.MustCompile(`\((\d{3}(?:,\s\d{3})*)\)`).FindAllStringSubmatch(section(t, "A tour"), -1) {
+	statuses := regexp.MustCompile(`\((\d{3}(?:,\s\d{3})*)\)`)
+	for _, list := range statuses.FindAllStringSubmatch(section(t, "A tour"), -1) {
 		want = append(want, strings.Split(strings.ReplaceAll(list[1], "\n", " "), ", ")...)
 	}
 	clone := freshClone(t)
