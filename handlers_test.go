@@ -63,10 +63,11 @@ func (b *lockedBuffer) String() string {
 
 // Most tests use the key big, whose limits no test can reach. The others are for tests of the limits.
 const testKeys = `[
-{"key": "big", "plan": "enterprise", "perMinute": 1000000000, "perDay": 1000000000},
+{"key": "big", "plan": "enterprise", "perMinute": 2147483647, "perDay": 2147483647},
 {"key": "forty", "plan": "enterprise", "perMinute": 40, "perDay": 100},
 {"key": "daily", "plan": "enterprise", "perMinute": 100, "perDay": 30},
 {"key": "both", "plan": "enterprise", "perMinute": 1, "perDay": 1},
+{"key": "twice", "plan": "enterprise", "perMinute": 1, "perDay": 2},
 {"key": "one", "plan": "enterprise", "perMinute": 1, "perDay": 1000000},
 {"key": "free", "plan": "free"},
 {"key": "pro", "plan": "pro"},
