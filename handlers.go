@@ -137,6 +137,7 @@ var contentTypes = map[string]string{
 	".js":   "text/javascript; charset=utf-8",
 	".json": "application/json",
 	".png":  "image/png",
+	".svg":  "image/svg+xml",
 }
 
 // keys tells the page which keys it may offer: the demo keys, and none where the server has its own.
