@@ -85,7 +85,8 @@ async function look(page, name) {
   await page.evaluate(axe)
   const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }))
   check(`axe on ${name}`, violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`), [])
-  check(`${name} is wider than the screen by`, await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0)
+  check(`${name} is wider than the screen by`,
+    await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0)
 }
 
 const part = (page, id) => page.locator(`article#${id}`)
@@ -151,33 +152,39 @@ for (const fact of [served.servers[0].variables.base_url.default, 'openapi.json'
   check(`${fact} at the top`, (await page.locator('.facts').textContent()).includes(fact))
 
 // --- Trying it ---
-check('optional parameters are empty', await part(page, 'listPets').locator('[name]').evaluateAll(all => all.map(({ value }) => value)), ['', '', '', ''])
+check('optional parameters are empty',
+  await part(page, 'listPets').locator('[name]').evaluateAll(all => all.map(({ value }) => value)), ['', '', '', ''])
 check('an example is a placeholder', await part(page, 'listPets').getByLabel('limit').getAttribute('placeholder'), '20')
 check('the first response', (await send(page, 'listPets'))[1].length, 5)
 
 const tries = page.getByRole('button', { name: /^Try this error/, includeHidden: true })
-const named = status => status === '400' || status === '404' || status === '409' || status === '413' || status === '415'
+const provocable = ['400', '404', '409', '413', '415']
 const resolve = node => node.$ref ? resolve(node.$ref.slice(2).split('/').reduce((at, name) => at[name], api)) : node
 check('errors to try', await tries.count(), operations.filter(operation => !operation['x-hideTryItPanel'])
-  .flatMap(({ responses }) => Object.entries(responses)).filter(([status]) => named(status))
+  .flatMap(({ responses }) => Object.entries(responses)).filter(([status]) => provocable.includes(status))
   .flatMap(([, response]) => Object.keys(resolve(response).content['application/json'].examples)).length)
 for (const error of await tries.all()) {
   const article = error.locator('xpath=ancestor::article'), name = await error.textContent()
   const [status, { code }] = await responseTo(page, article, () => error.evaluate(button => button.click()))
   const example = await error.locator('xpath=..').locator('pre').textContent()
-  const what = `${await article.getAttribute('id')}: ${name}, ${await error.locator('xpath=..').locator('figcaption').textContent()}`
-  check(what, [`Try this error: ${status}`, (await outcome(article)).slice(0, 3), code], [name, `${status}`, JSON.parse(example).code])
+  const caption = await error.locator('xpath=..').locator('figcaption').textContent()
+  check(`${await article.getAttribute('id')}: ${caption}`,
+    [`Try this error: ${status}`, (await outcome(article)).slice(0, 3), code],
+    [name, `${status}`, JSON.parse(example).code])
 }
 await page.reload()
 
 const name = '<img src=x onerror=alert(1)>'
 const creating = part(page, 'createCategory'), bodyOf = article => article.getByLabel('body').inputValue().then(JSON.parse)
-check('an example chosen', [await press(creating, 'All fields').click(), await bodyOf(creating)].pop(), { name: 'Birds', description: 'From canaries to parrots' })
+check('an example chosen',
+  [await press(creating, 'All fields').click(), await bodyOf(creating)].pop(), { name: 'Birds', description: 'From canaries to parrots' })
 await creating.getByRole('group', { name: 'Examples' }).getByRole('button').nth(1).click()
 check('another example', await bodyOf(creating), { name: 'Birds' })
 await press(creating, 'All fields').click()
-check('a category', await send(page, 'createCategory'), [201, { id: 5, name: 'Birds', description: 'From canaries to parrots' }])
-check('a pet', await send(page, 'createPet', { body: { name, categoryId: 5 } }), [201, { id: 6, name, categoryId: 5, status: 'available' }])
+check('a category',
+  await send(page, 'createCategory'), [201, { id: 5, name: 'Birds', description: 'From canaries to parrots' }])
+check('a pet',
+  await send(page, 'createPet', { body: { name, categoryId: 5 } }), [201, { id: 6, name, categoryId: 5, status: 'available' }])
 check('its name is text', await part(page, 'createPet').locator('.response pre').getByText(name).count(), 1)
 check('no image', await page.locator('img').count(), 0)
 const offered = await page.locator('#getInventory-petId').evaluate(input => [...input.list.options].map(({ value }) => value))
@@ -185,7 +192,8 @@ check('its id is offered', offered, ['6'])
 const location = part(page, 'createPet').getByRole('row', { name: 'Location' }).locator('td').last()
 check('its Location', await location.textContent(), '/pets/6')
 await location.getByRole('link').click()
-check('leads to the pet', [new URL(page.url()).hash, ...await Promise.all(['getPet', 'replacePet', 'deletePet', 'getInventory']
+check('leads to the pet',
+  [new URL(page.url()).hash, ...await Promise.all(['getPet', 'replacePet', 'deletePet', 'getInventory']
   .map(id => part(page, id).getByLabel('petId').inputValue()))], ['#getPet', '6', '6', '6', '1'])
 check('the pet', (await send(page, 'getPet'))[1].name, name)
 check('an order', (await send(page, 'createOrder', { body: { petId: 6 } }))[1], { id: 3, petId: 6, complete: false })
@@ -193,7 +201,8 @@ const pets = await send(page, 'listPets', { limit: '2', status: '', categoryId: 
 check('a page', pets[1].map(({ id }) => id), [1, 2])
 const list = part(page, 'listPets'), next = press(list, 'Next page')
 check('the next page', (await responseTo(page, list, () => next.click()))[1].map(({ id }) => id), [3, 4])
-check('its parameters', [await list.getByLabel('after').inputValue(), await list.getByLabel('limit').inputValue()], ['2', '2'])
+check('its parameters',
+  [await list.getByLabel('after').inputValue(), await list.getByLabel('limit').inputValue()], ['2', '2'])
 check('the last page', (await responseTo(page, list, () => next.click()))[1].map(({ id }) => id), [5, 6])
 check('and none after it', await next.count(), 0)
 check('nothing there', (await send(page, 'getPet', { petId: '999' }))[0], 404)
@@ -204,9 +213,12 @@ check('sent with Ctrl+Enter', (await responseTo(page, list, () => page.keyboard.
 
 // --- Recent requests ---
 const log = page.locator('aside'), rows = log.locator('tbody tr')
-check('the log is outside the operations', [await log.getByText('Recent requests').count(), await page.locator('main aside').count()], [1, 0])
-check('newest first', (await rows.locator('td:nth-child(2)').allTextContents()).slice(0, 4), ['GET', 'DELETE', 'GET', 'GET'])
-check('what it says', (await rows.first().locator('td').allTextContents()).map(text => text.replace(/\d\d:\d\d:\d\d|9\d\d/, '')), ['', 'GET', '/pets?limit=2&after=0', '200', ''])
+check('the log is outside the operations',
+  [await log.getByText('Recent requests').count(), await page.locator('main aside').count()], [1, 0])
+check('newest first',
+  (await rows.locator('td:nth-child(2)').allTextContents()).slice(0, 4), ['GET', 'DELETE', 'GET', 'GET'])
+check('what it says',
+  (await rows.first().locator('td').allTextContents()).map(text => text.replace(/\d\d:\d\d:\d\d|9\d\d/, '')), ['', 'GET', '/pets?limit=2&after=0', '200', ''])
 check('the statuses', (await rows.locator('td:nth-child(4)').allTextContents()).slice(0, 3), ['200', '204', '404'])
 await press(rows.nth(9), '/categories').click()
 check('a response again', JSON.parse(await creating.locator('.response pre').textContent()).name, 'Birds')
@@ -233,8 +245,10 @@ for (const [id, field, value, error] of [
   await input.fill(value)
   await press(article, 'Send').click()
   check(`${value} refused`, await page.locator(`#${id}-${field}-error`).textContent(), error)
-  check(`${value} focused`, await input.evaluate(element => [element === document.activeElement, element.ariaInvalid]), [true, 'true'])
-  check(`${value}: nothing of the former response`, [/^Not sent/.test(await outcome(article)), await article.locator('.response *').count()], [true, 0])
+  check(`${value} focused`,
+    await input.evaluate(element => [element === document.activeElement, element.ariaInvalid]), [true, 'true'])
+  check(`${value}: nothing of the former response`,
+    [/^Not sent/.test(await outcome(article)), await article.locator('.response *').count()], [true, 0])
 }
 check('nothing sent', sent, 0)
 
@@ -271,13 +285,15 @@ for (const [language, run] of Object.entries(runners)) {
   await press(pet, 'Copy').click()
   await press(pet, 'Copied').waitFor()
   const created = run(await page.evaluate(() => navigator.clipboard.readText()))
-  check(`${language} creates`, [created.includes('201'), JSON.parse(created.match(/{"id.*}/)[0]).name], [true, JSON.parse(quoted).name])
+  check(`${language} creates`,
+    [created.includes('201'), JSON.parse(created.match(/{"id.*}/)[0]).name], [true, JSON.parse(quoted).name])
   const listed = run(await list.locator('.sample pre').textContent())
   check(`${language} lists`, [listed.includes('200'), JSON.parse(listed.match(/\[{"id.*\]/)[0]).length], [true, 1])
   await page.clock.fastForward(3000)
   await press(pet, 'Copy').waitFor()
 }
-check('long lines scroll', await pet.locator('.sample pre').evaluate(pre => [getComputedStyle(pre).whiteSpace, getComputedStyle(pre).overflowX]), ['pre', 'auto'])
+check('long lines scroll',
+  await pet.locator('.sample pre').evaluate(pre => [getComputedStyle(pre).whiteSpace, getComputedStyle(pre).overflowX]), ['pre', 'auto'])
 
 // --- The place, and what is remembered ---
 await page.locator('nav a[href="#getCategory"]').click()
@@ -319,7 +335,8 @@ check('a wrong key', (await send(page, 'getCategory'))[0], 401)
 // --- On paper ---
 await page.emulateMedia({ media: 'print' })
 check('no forms in print', await page.locator('form, button, input, nav, aside').locator('visible=true').count(), 0)
-check('examples in print', await page.locator('figure').evaluateAll(all => all.every(figure => figure.checkVisibility({ contentVisibilityAuto: true }))))
+check('examples in print',
+  await page.locator('figure').evaluateAll(all => all.every(figure => figure.checkVisibility({ contentVisibilityAuto: true }))))
 await page.context().close()
 
 // --- Finding one's way at each width ---
@@ -409,7 +426,8 @@ async function tryLimits() {
     await send(trainer, 'listPets')
     check(`${left} left`, await meter.locator('strong').textContent(), `${left} of 60 left`)
   }
-  check('the order of the buttons', await lists.locator('.actions button').locator('visible=true').allTextContents(), ['Send', 'Send until 429'])
+  check('the order of the buttons',
+    await lists.locator('.actions button').locator('visible=true').allTextContents(), ['Send', 'Send until 429'])
 
   // A second tab with the same key shares the meter.
   const second = await open({ context: trainer.context(), key: 'demo-free' })
@@ -420,13 +438,15 @@ async function tryLimits() {
   await lists.getByText(/after \d+ requests/).waitFor()
   const stopped = await meter.locator('strong').textContent()
   await sleep(300)
-  check('stopped', [await meter.locator('strong').textContent(), await second.locator('.meter strong').textContent()], [stopped, stopped])
+  check('stopped',
+    [await meter.locator('strong').textContent(), await second.locator('.meter strong').textContent()], [stopped, stopped])
   const seen = new Set()
   trainer.on('response', async response => seen.add(response.status()))
   await many.click()
   await lists.getByText('429 Too Many Requests').waitFor()
   provoked.push(429)
-  check('until 429', [[...seen], await state(), await meter.getByRole('meter').getAttribute('aria-valuenow')], [[200, 429], 'wait', '0'])
+  check('until 429',
+    [[...seen], await state(), await meter.getByRole('meter').getAttribute('aria-valuenow')], [[200, 429], 'wait', '0'])
   check('the wait', /Wait \d+\ss/.test(await meter.textContent()))
   check('also in the other tab', await second.locator('.meter').getAttribute('data-state'), 'wait')
   await second.close()
@@ -435,7 +455,8 @@ async function tryLimits() {
   const disabled = () => trainer.locator('.send').evaluateAll(buttons => buttons.every(button => button.disabled))
   check('Send is held back', [await disabled(), await button.isVisible(), await anyway.isVisible()], [true, true, true])
   check('the focus goes on', await anyway.evaluate(element => element === document.activeElement))
-  check('Send stands first', await lists.locator('.actions button').locator('visible=true').allTextContents(), ['Send', 'Send until 429', 'Send anyway'])
+  check('Send stands first',
+    await lists.locator('.actions button').locator('visible=true').allTextContents(), ['Send', 'Send until 429', 'Send anyway'])
   const width = () => meter.locator('i').evaluate(element => element.getBoundingClientRect().width)
   const moves = async what => {
     await sleep(1200) // until the bar has come down
@@ -464,7 +485,8 @@ async function tryLimits() {
     last = (await responseTo(trainer, lists, () => anyway.click()))[0]
   }
   check('banned', [last, await state(), await disabled()], [403, 'banned', true])
-  check('for minutes', /Wait [45]\smin \d+\ss.*banned: too many requests over the limit/.test(await meter.textContent()) || await meter.textContent())
+  check('for minutes',
+    /Wait [45]\smin \d+\ss.*banned: too many requests over the limit/.test(await meter.textContent()) || await meter.textContent())
   await moves('the ban')
   await look(trainer, 'banned')
   await trainer.context().close()
@@ -481,7 +503,8 @@ async function lookAround() {
     await press(part(page, 'getPet'), 'Send').click()
     await page.evaluate(() => { for (const details of document.querySelectorAll('details')) details.open = true })
     await look(page, `${scheme}-${width}-opened`)
-    check('the meter is in view', await page.locator('.meter').evaluate(element => element.getBoundingClientRect().top >= 0))
+    check('the meter is in view',
+      await page.locator('.meter').evaluate(element => element.getBoundingClientRect().top >= 0))
     await page.context().close()
   }
 }
@@ -524,7 +547,8 @@ const files = ['/', '/docs/keys.json', '/docs/icon.svg', ...[...requested].filte
 const sizes = await Promise.all(files.map(async file => (await (await fetch(base + file)).arrayBuffer()).byteLength))
 check('220 KiB at first', sizes.reduce((sum, size) => sum + size) <= 220 * 1024 || sizes)
 const icon = await fetch(`${base}/docs/icon.svg`)
-check('the icon', [icon.headers.get('Content-Type'), (await icon.text()).length < 1024, requested.has('/favicon.ico')], ['image/svg+xml', true, false])
+check('the icon',
+  [icon.headers.get('Content-Type'), (await icon.text()).length < 1024, requested.has('/favicon.ico')], ['image/svg+xml', true, false])
 
 check('requests to other origins', strayed, [])
 const failed = /^Failed to load resource: the server responded with a status of (\d+) /

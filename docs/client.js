@@ -37,7 +37,7 @@ tabs.postMessage('Which readings are there?')
 function measure(key, { status, headers, body }) {
   const [limit, left, reset, wait] = [...limitHeaders, 'Retry-After'].map(name => Number(headers.get(name)))
   if (!limit) return
-  const state = body.code === 'key_banned' ? 'banned' : status === 429 ? 'wait' : left > limit / 5 ? 'open' : 'low'
+  const state = body?.code === 'key_banned' ? 'banned' : status === 429 ? 'wait' : left > limit / 5 ? 'open' : 'low'
   const now = Date.now(), difference = now - Date.parse(headers.get('Date')), before = reading(key)
   const skew = Math.abs(difference) > 2000 ? difference : 0 // of the two clocks; the header is cut to whole seconds
   const until = state === 'wait' || state === 'banned' ? now + wait * 1000 : reset * 1000 + skew
@@ -72,7 +72,7 @@ export async function call(key, { url, ...options }) {
     measure(key, { status, headers, body })
     return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - time) }
   } catch (error) {
-    const known = { TimeoutError: 'It took more than 30 seconds.', SyntaxError: 'It is not valid JSON.' }
+    const known = { TimeoutError: 'It took more than 30 seconds.', SyntaxError: 'The response is not valid JSON.' }
     return { ...sent, failure: known[error.name] ?? 'The server cannot be reached; check that it is running.' }
   }
 }

@@ -160,7 +160,7 @@ function drawOverview() {
     el('a', { href: '/openapi.json' }, 'openapi.json'), ' · License: ', el('a', { href: license.url }, license.name))
   $('#overview').append(...prose(introduction.text), ...chapters.map(({ title, id, text }) =>
     el('section', { id, class: 'chapter' }, el('h2', {}, title), ...prose(text))))
-  $('#errors').append(el('p', {}, 'Every operation can return these:'),
+  $('#errors')?.append(el('p', {}, 'Every operation can return these:'),
     ...sharedStatuses.map(status => drawResponse(status, operations[0].responses[status])))
 }
 
@@ -244,9 +244,9 @@ class TryOut {
   requestFor = key => makeRequest(this.operation, Object.fromEntries(new FormData(this.form)), key, this.mistake)
 
   drawSample() {
-    const { key, keyHidden, language } = settings, codeWith = key => samples[language](this.requestFor(key))
-    this.code = codeWith(key)
-    setText(this.sample, keyHidden ? codeWith('•'.repeat(key.length)) : this.code)
+    const { key, keyHidden, language } = settings, codeFor = key => (samples[language] ?? samples.curl)(this.requestFor(key))
+    this.code = codeFor(key)
+    setText(this.sample, keyHidden ? codeFor('•'.repeat(key.length)) : this.code)
   }
 
   // check writes what is wrong below each field, and returns the first such field.
@@ -270,7 +270,7 @@ class TryOut {
 
   async send(mode = 'once') {
     if (this.sending) return
-    const { key } = settings, progress = mode === 'once' ? 'Waiting for the response …' : 'Sending until 429 …'
+    const { key } = settings, progress = mode === 'once' ? 'Waiting for the response …' : 'Sending …'
     const slow = setTimeout(() => this.outcome.replaceChildren(progress), 300)
     let entry, count = 0
     this.sending = mode
@@ -381,7 +381,7 @@ function drawMeter() {
     new: ['No request yet', 'Send shows the limit'],
     over: ['Window over', 'the next request begins a new one'],
     wait: [`Wait ${time}`, `limit reached: ${count}`],
-    banned: [`Wait ${time}`, 'key banned: too many requests over the limit'],
+    banned: [`Wait ${time}`, 'banned: too many requests over the limit'],
   }[state] ?? [count, `new window in ${time}`]
   setText($('strong', meter), head)
   setText($('span', meter), rest)
