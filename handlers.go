@@ -676,7 +676,7 @@ func (s *Server) getHealth(*http.Request) (response, error) {
 
 // documents are the description of the API and the page that shows it.
 //
-//go:embed docs/openapi.json docs/index.html docs/*.css docs/*.js docs/*.png
+//go:embed docs/openapi.json docs/index.html docs/*.css docs/*.js docs/*.svg
 var documents embed.FS
 
 // contentTypes are listed here because package mime asks the system, and systems differ.
@@ -685,7 +685,7 @@ var contentTypes = map[string]string{
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
 	".json": "application/json",
-	".png":  "image/png",
+	".svg":  "image/svg+xml",
 }
 
 // getDocument returns the document that the path names. Its policy keeps the page from loading anything that this
