@@ -27,7 +27,7 @@ var codes = map[int]string{
 // A headerLine is one line of a response's header.
 type headerLine struct{ name, value string }
 
-// Every failure is an Error: a Go error in the program, and this JSON for the client:
+// Every failure that a client is told of is an Error: a Go error in the program, and this JSON in the response:
 //
 //	{"code": "not_found", "message": "No pet has the id 999; GET /pets lists them.", "status": 404}
 //

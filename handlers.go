@@ -28,8 +28,8 @@ type Server struct {
 	verbose  bool          // log each request
 	delay    time.Duration // hold back each response of the API for that long
 	origin   string        // the web pages of this origin may call the API (CORS); empty for none
-	demoKeys string        // the keys that the page may offer, as a keys file; empty unless they are public
-	baseURL  string        // as the server prints it at its start, and openapi.json names it
+	demoKeys string        // the demo keys, for the page at / to offer; empty if they are not in use
+	baseURL  string        // of this server, as it is printed at the start and named by openapi.json
 }
 
 // A handler returns the response to a request, or the error to send instead. It never sees the ResponseWriter.
@@ -522,7 +522,7 @@ func create[T any](s *Server, c collection[T],
 	return resp, err
 }
 
-// replace puts what build returns in the place of the record that the path names.
+// replace replaces the record that the path names with what build returns.
 func replace[T any](s *Server, r *http.Request, c collection[T],
 	build func(next *state, old T) (T, error)) (resp response, err error) {
 	err = s.store.update(func(next *state) error {

@@ -557,7 +557,7 @@ func TestBodies(t *testing.T) {
 	s := freshService(t)
 	s.expect(step{request: "POST /categories", body: ` {"name" : "a\ud800b\u0041" } `,
 		status: 201, want: `{"id":5,"name":"a` + "\ufffd" + `bA"}`})
-	s.refuse("POST /categories", ``, "The JSON is malformed at byte 0: unexpected end of JSON input.")
+	s.refuse("POST /categories", ``, "The JSON is malformed at byte 1: unexpected end of JSON input.")
 	s.refuse("POST /categories", `{"name":"x"`, "The JSON is malformed at byte 11: unexpected end of JSON input.")
 	s.refuse("POST /categories", `{"name":"x"}}`, "The JSON is malformed at byte 13")
 	s.refuse("POST /categories", `{"name":"x"}{"name":"x"}`, "The JSON is malformed at byte 13")

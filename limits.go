@@ -126,7 +126,7 @@ type client struct {
 	mu          sync.Mutex  // guards what follows
 	windows     []window    // the minute and, for a key, the day
 	lastRefusal int64       // Unix time of the last 429; reset to 0 when a request is let through or a ban begins
-	strikes     []time.Time // within the last minute
+	strikes     []time.Time // the refusals of the last minute that count towards a ban; see refuse
 	banEnd      time.Time
 }
 
@@ -203,7 +203,8 @@ type Limits struct {
 // A key of fewer characters than safeKeyLength is allowed, but can be guessed. The log warns about it.
 const safeKeyLength = 16
 
-// newLimits reads the keys file, a JSON array of entries. An error says which entry is wrong, but not its key.
+// newLimits reads the keys file, a JSON array of entries. An error says which entry is wrong, and quotes no value, so
+// that no key gets into a log.
 func newLimits(keysFile []byte) (*Limits, error) {
 	if _, err := checkJSON(keysFile); err != nil {
 		return nil, err
@@ -251,8 +252,8 @@ func (l *Limits) admit(r *http.Request, now time.Time) (planName string, q quota
 	return "", q, err
 }
 
-// requestKey returns the key that the request carries (RFC 6750, section 2.1), or "". Authorization counts if both
-// headers are there.
+// requestKey returns the key that the request carries, or "". It is in the header Authorization (RFC 6750, section 2.1)
+// or in X-API-Key; if both are there, Authorization counts.
 func requestKey(r *http.Request) string {
 	authorization := r.Header.Get("Authorization")
 	if authorization == "" {

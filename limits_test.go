@@ -536,7 +536,7 @@ func TestKeysFile(t *testing.T) {
 		{`[]`, `the keys must be a JSON array of one or more objects`},
 		{`[{"key":"a","plan":"free"},{"key":"b","plan":"enterprise","perMinute":1,"perDay":1}]`, ``},
 		{demoKeys, ``},
-		{``, `The JSON is malformed at byte 0: unexpected end of JSON input.`},
+		{``, `The JSON is malformed at byte 1: unexpected end of JSON input.`},
 		{`null`, `the keys must be a JSON array of one or more objects`},
 		{`{}`, `the keys must be a JSON array of one or more objects`},
 		{`[{"key":"a","plan":"free"}] []`,

@@ -28,7 +28,7 @@
 //	[{"key": "...", "plan": "pro"}, {"key": "...", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}]
 //
 // The plans are free (60 requests per minute, 1000 per day), pro (300, 10000), business (1000, 100000) and
-// enterprise, which has figures of its own.
+// enterprise, whose limits are set for each key.
 //
 // SIGINT and SIGTERM stop the server: it finishes the requests in flight, for 10 seconds at most, and saves once more.
 // A second signal stops it at once. The exit code is 0 after a clean stop, 1 if the server cannot start or save, and
@@ -178,10 +178,11 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	return errors.Join(err, s.store.Close())
 }
 
-// tuneGC makes the garbage collector run less often, for as long as the ballast is reachable. It runs whenever the heap
-// has grown by a given percentage since the last run. The heap of a small store is so small that this would be hundreds
-// of times a second, and a list of 100 pets would cost 38% more. With 64 MB of ballast, which is never touched and so
-// takes up no memory, even 50%, half the default, means that at least 32 MB are allocated between two runs.
+// tuneGC makes the garbage collector run less often, for as long as the ballast is reachable. The collector runs when
+// the heap has grown by a given percentage since its last run. The heap of a small store is so small that this would be
+// hundreds of times a second, and a list of 100 pets would cost 38% more. The ballast counts as heap, but is never
+// touched, and so takes up no memory: even at 50%, at least 32 MB are allocated between two runs. It is 50%, and not
+// the usual 100%, so that a large store needs less memory.
 func tuneGC() (ballast []byte) {
 	debug.SetGCPercent(50)
 	return make([]byte, 64<<20)

@@ -182,7 +182,9 @@ func TestKeysOfTheREADME(t *testing.T) {
 
 func TestOutputOfTheREADME(t *testing.T) {
 	p := start(t, "-data", "")
-	p.Process.Kill()
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Skip(err)
+	}
 	_, printed := p.end()
 	want := strings.ReplaceAll(printed, p.url, "http://localhost:8080")
 	if !strings.Contains(read(t, "README.md"), "$ go run .\n"+want+"```") {

@@ -45,7 +45,7 @@ type page[T any] [pageSize]*record[T]
 //
 // A table is copied by assignment, and the copy shares its pages. Changing the copy leaves the original as it was: a
 // record is added after the original's last id, where the original does not look, and it is replaced or deleted on a
-// copy of its page.
+// copy of its page. Of several copies only one may be kept, since they all add their records in the same place.
 type table[T any] struct {
 	pages []*page[T] // a page is nil if all its records are deleted
 	last  int64      // the last id that was assigned
@@ -54,7 +54,7 @@ type table[T any] struct {
 // get returns the record with the given id, or nil.
 func (t *table[T]) get(id int64) *record[T] {
 	i := (id - 1) / pageSize
-	// There may be no page for the last id, if it was assigned before the last start and the record deleted.
+	// After a restart, last may lie beyond the pages: it is kept in the file even if its record was deleted.
 	if id < 1 || id > t.last || i >= int64(len(t.pages)) || t.pages[i] == nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (t *table[T]) insert(id int64, r *record[T]) {
 		t.pages = append(t.pages, nil)
 	}
 	if t.pages[i] == nil {
-		t.pages = slices.Clone(t.pages) // earlier tables may share the slice, with nil for a page that was emptied
+		t.pages = slices.Clone(t.pages) // earlier tables may share the slice, and must keep their nil
 		t.pages[i] = new(page[T])
 	}
 	t.pages[i][(id-1)%pageSize] = r
@@ -162,7 +162,7 @@ func parse(snapshot []byte) (*state, error) {
 		return nil, fmt.Errorf("line %d: %w", lineAt(snapshot, offset), err)
 	}
 	st := new(state)
-	// Unlike in a request, the case of field names does not matter here: it does no harm in a file edited by hand.
+	// Unlike in a request, the case of a record's field names does not matter: it does no harm in a hand-edited file.
 	dec := json.NewDecoder(bytes.NewReader(snapshot))
 	dec.DisallowUnknownFields()
 	if err := st.read(dec); err != nil {
@@ -213,9 +213,10 @@ func (st *state) read(dec *json.Decoder) error {
 		switch name {
 		case "lastIds":
 			err = decodeNext(dec, &last)
-			lowest, highest := min(last.Categories, last.Pets, last.Orders), max(last.Categories, last.Pets, last.Orders)
-			if lowest < 0 || highest > maxID {
-				err = fmt.Errorf("they must be from 0 to %d", maxID)
+			for _, id := range []int64{last.Categories, last.Pets, last.Orders} {
+				if id < 0 || id > maxID {
+					err = fmt.Errorf("%d is not from 0 to %d", id, maxID)
+				}
 			}
 		case "categories":
 			err = readArray(dec, func(c *Category) error {
@@ -431,7 +432,7 @@ func (s *Store) readFile() ([]byte, error) {
 var leftover = regexp.MustCompile(`^\.saving-[0-9a-f]{8}$`)
 
 // removeLeftovers removes what a killed server left behind: its temporary file and its lock. If the temporary file
-// belongs to a server that is saving, that server fails to save once, and tries again.
+// belongs to a server that is saving at this moment, that one save fails.
 func (s *Store) removeLeftovers() {
 	if isStale(s.lockPath()) {
 		os.Remove(s.lockPath())
@@ -579,8 +580,8 @@ func (s *Store) saveIfNeeded() error {
 	return s.save(current)
 }
 
-// save replaces the file, and keeps the error, if any, as the last failure. The log gets each cause once. It is also
-// told of a save that takes longer than a second, while that save is still running.
+// save replaces the file, and keeps the error, if any, as the last failure. Each cause is logged once. A save that
+// takes longer than a second is logged too, while it is still running.
 func (s *Store) save(st *state) error {
 	begin := time.Now()
 	if !s.slow {
@@ -622,8 +623,9 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	if err := syncDirectory(filepath.Dir(s.path)); err != nil {
-		if st != s.view() { // its writes will be refused, so they must not be in the file
-			s.swapFile(s.saved)
+		// The writes in st may be refused now, and then they must not be in the file.
+		if current := s.view(); current != st {
+			s.swapFile(current)
 		}
 		return err
 	}

@@ -371,8 +371,8 @@ func TestBrokenFile(t *testing.T) {
 		{`{"lastIds":{},"lastIds":{}}`, `lastIds is given twice`},
 		{`{"pets":null}`, `pets: an array is required`},
 		{`{"lastIds":5}`, `line 1: lastIds: the value cannot be a JSON number`},
-		{`{"lastIds":{"pets":2147483648}}`, `lastIds: they must be from 0 to 2147483647`},
-		{`{"lastIds":{"orders":-1}}`, `lastIds: they must be from 0 to 2147483647`},
+		{`{"lastIds":{"pets":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
+		{`{"lastIds":{"orders":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
 		{"{\"categories\":[\n{\"id\":1,\"name\":\"Dogs},\n{}]}", `line 2: The JSON is malformed`},
 		{"{\n\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `line 2: The JSON is not valid UTF-8`},
 		{`{"orders":[{"id":1,"petId":9}]}`, `order 1: petId 9 does not exist`},
@@ -740,7 +740,8 @@ func TestNames(t *testing.T) {
 	names := []string{
 		"<img src=x onerror=alert(1)>", "null", " space around ", `\u0041 "quoted" \\ /`,
 		"tab\tnewline\nreturn\r", "\x7f",
-		"עברית العربية", "\u202eright to left\u202c", "line\u2028and\u2029paragraph", "zero\u200bwidth\u200d\ufeff",
+		"עברית العربية", "\u202eright to left\u202c",
+		"line\u2028and\u2029paragraph", "zero\u200bwidth\u200d\ufeff",
 		"e\u0301 é", "\ufffd\ufffe\uffff", "\U0001f408\u200d\u2b1b\U00010ffff", strings.Repeat("\U0001f436", 200),
 	}
 	for c := range 0x20 {
