@@ -191,7 +191,7 @@ func TestCrash(t *testing.T) {
 				}
 				known = found
 				// A server that is killed between creating its lock and writing its name into it leaves it empty. The
-				// next one removes such a lock after ten seconds; the test does not wait for that.
+				// next one removes such a lock after a second; the test does not wait for that.
 				lock := file + ".saving-lock"
 				if info, err := os.Stat(lock); err == nil && info.Size() == 0 {
 					os.Remove(lock)

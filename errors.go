@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -23,11 +24,14 @@ var codes = map[int]string{
 	http.StatusServiceUnavailable:    "storage_unavailable",
 }
 
-// Error is the one shape of every failure, both as a Go error and as the JSON that the client gets:
+// A headerLine is one line of a response's header.
+type headerLine struct{ name, value string }
+
+// Every failure is an Error: a Go error in the program, and this JSON for the client:
 //
 //	{"code": "not_found", "message": "No pet has the id 999; GET /pets lists them.", "status": 404}
 //
-// The message is one sentence for the client: what is wrong and what to do about it.
+// The message is one sentence for the client: what is wrong and, if that helps, what to do about it.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -35,9 +39,6 @@ type Error struct {
 
 	header []headerLine // sent along with the error, such as Retry-After
 }
-
-// A headerLine is one line of a response's header.
-type headerLine struct{ name, value string }
 
 func (e *Error) Error() string { return e.Message }
 
@@ -50,11 +51,11 @@ func fail(status int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Status: status}
 }
 
-func invalid(format string, args ...any) error {
+func invalid(format string, args ...any) *Error {
 	return fail(http.StatusBadRequest, format, args...)
 }
 
-func unavailable(format string, args ...any) error {
+func unavailable(format string, args ...any) *Error {
 	return fail(http.StatusServiceUnavailable, format, args...)
 }
 
@@ -64,13 +65,14 @@ func (e *Error) with(name, value string) *Error {
 	return e
 }
 
-// retryAfter tells the client how long to wait, in whole seconds, rounded up, at least 1 (RFC 9110, section 10.2.3).
+// retryAfter tells the client how long to wait (RFC 9110, section 10.2.3). The header takes whole seconds, so the wait
+// is rounded up; it is at least 1, since 0 would be no wait at all.
 func (e *Error) retryAfter(wait time.Duration) *Error {
-	seconds := max(1, (wait+time.Second-1)/time.Second)
-	return e.with("Retry-After", strconv.Itoa(int(seconds)))
+	seconds := max(1, int(math.Ceil(wait.Seconds())))
+	return e.with("Retry-After", strconv.Itoa(seconds))
 }
 
-// catch calls f, and turns a panic in it into an error that holds the stack.
+// catch calls f, and turns a panic in it into an error that holds the stack, so that only one request fails.
 func catch(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

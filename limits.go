@@ -20,14 +20,14 @@ import (
 // A plan says how many requests a key may send.
 type plan struct{ perMinute, perDay int64 }
 
-// plans are those with fixed figures. An enterprise key has figures of its own.
+// plans are the plans with fixed limits. An enterprise key sets its own.
 var plans = map[string]plan{
 	"free":     {60, 1000},
 	"pro":      {300, 10_000},
 	"business": {1000, 100_000},
 }
 
-// demoKeys stand in for the keys file if there is none. They are public.
+// demoKeys are used if there is no keys file. They are public.
 const demoKeys = `[
 {"key": "demo-free", "plan": "free"},
 {"key": "demo-pro", "plan": "pro"},
@@ -56,33 +56,33 @@ func (e *keyEntry) validate() error {
 	case e.key == "" || strings.ContainsFunc(e.key, func(c rune) bool { return c <= ' ' || c > '~' }):
 		return invalid("key must be visible ASCII characters without spaces.")
 	case fixed && (e.perMinute != nil || e.perDay != nil):
-		return invalid("perMinute and perDay are for the plan enterprise only.")
+		return invalid("perMinute and perDay are for the enterprise plan only.")
 	case !fixed && e.planName != "enterprise":
 		return invalid("plan must be free, pro, business or enterprise.")
-	case !fixed && (!isFigure(e.perMinute) || !isFigure(e.perDay)):
-		return invalid("The plan enterprise needs both perMinute and perDay, from 1 to %d.", math.MaxInt32)
+	case !fixed && (!isLimit(e.perMinute) || !isLimit(e.perDay)):
+		return invalid("The enterprise plan needs both perMinute and perDay, from 1 to %d.", math.MaxInt32)
 	}
 	return nil
 }
 
-func isFigure(n *int64) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
+func isLimit(n *int64) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
 
-// plan returns the figures of a valid entry.
-func (e *keyEntry) plan() plan {
+// limits returns the limits of a valid entry.
+func (e *keyEntry) limits() plan {
 	if fixed, ok := plans[e.planName]; ok {
 		return fixed
 	}
 	return plan{*e.perMinute, *e.perDay}
 }
 
-// A window lets limit requests through. The next window begins with the first request after its end, not at its
-// end: a window of a minute that begins at 9:00:30 ends at 9:01:30, and if the next request comes at 9:07:12, the
+// A window lets a fixed number of requests through, its limit. The next window begins with the first request after
+// its end: if a window of a minute begins at 9:00:30, it ends at 9:01:30; if the next request comes at 9:07:12, the
 // next window ends at 9:08:12.
 type window struct {
 	limit   int64
 	length  time.Duration
 	end     time.Time
-	limiter *rate.Limiter // never refills
+	limiter *rate.Limiter // starts with limit tokens and, at rate 0, never gets any back
 }
 
 // renew begins a new window if this one has ended.
@@ -93,64 +93,67 @@ func (w *window) renew(now time.Time) {
 	}
 }
 
-// left returns how many more requests the window lets through.
-func (w *window) left(now time.Time) int64 { return int64(w.limiter.TokensAt(now)) }
+// remaining returns how many more requests the window lets through.
+func (w *window) remaining(now time.Time) int64 { return int64(w.limiter.TokensAt(now)) }
+
+// tighterThan reports whether the window has fewer requests left than another one or, if both are used up, ends later:
+// nothing gets through before that.
+func (w *window) tighterThan(other *window, now time.Time) bool {
+	if w.remaining(now) == 0 && other.remaining(now) == 0 {
+		return w.end.After(other.end)
+	}
+	return w.remaining(now) < other.remaining(now)
+}
 
 // A quota is what the rate headers report.
 type quota struct {
-	limit, left int64
-	reset       time.Time
+	limit, remaining int64
+	reset            time.Time
 }
 
-// setHeaders sets the rate headers. They are assigned, since Set would spell them X-Ratelimit.
+// setHeaders sets the rate headers. It writes to the map, since Set would change X-RateLimit to X-Ratelimit.
 func (q quota) setHeaders(header http.Header) {
 	header["X-RateLimit-Limit"] = []string{strconv.FormatInt(q.limit, 10)}
-	header["X-RateLimit-Remaining"] = []string{strconv.FormatInt(q.left, 10)}
+	header["X-RateLimit-Remaining"] = []string{strconv.FormatInt(q.remaining, 10)}
 	roundedUp := q.reset.Add(time.Second - 1).Unix()
 	header["X-RateLimit-Reset"] = []string{strconv.FormatInt(roundedUp, 10)}
 }
 
-// A client is whoever the limits are counted for: a key, or the address of a stranger, who has no valid key.
+// A client is whoever requests are counted for: a key, or the address of strangers, who have no valid key.
 type client struct {
 	planName string // empty for a stranger
 
 	mu          sync.Mutex  // guards what follows
 	windows     []window    // the minute and, for a key, the day
-	lastRefusal int64       // the second of the last 429, in Unix time; 0 if a request was let through since
+	lastRefusal int64       // Unix time of the last 429; reset to 0 when a request is let through or a ban begins
 	strikes     []time.Time // within the last minute
 	banEnd      time.Time
 }
 
-// spend takes one request from each window of the client. If one of them is used up, it takes none and returns
-// rate_limited; if the key is banned, key_banned.
-//
-// The quota is that of the window with fewer requests left. If both are used up, it is that of the one that ends
-// later, for only then is a request let through again.
+// spend takes one request from each window of the client. If a window is used up, it takes none and fails with
+// rate_limited. A banned key fails with key_banned. The quota is that of the tightest window.
 func (c *client) spend(now time.Time) (quota, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now.Before(c.banEnd) {
 		return c.banned(now)
 	}
-	var tightest *window
-	var left int64
+	tightest := &c.windows[0]
 	for i := range c.windows {
 		w := &c.windows[i]
 		w.renew(now)
-		n := w.left(now)
-		endsLater := tightest != nil && w.end.After(tightest.end)
-		if tightest == nil || n < left || (n == 0 && endsLater) {
-			tightest, left = w, n
+		if w.tighterThan(tightest, now) {
+			tightest = w
 		}
 	}
-	if left == 0 {
+	if tightest.remaining(now) == 0 {
 		return c.refuse(now, tightest)
 	}
 	for i := range c.windows {
 		c.windows[i].limiter.AllowN(now, 1)
 	}
 	c.lastRefusal, c.strikes = 0, nil
-	return quota{tightest.limit, left - 1, tightest.end}, nil
+	return quota{tightest.limit, tightest.remaining(now), tightest.end}, nil
 }
 
 const (
@@ -158,8 +161,9 @@ const (
 	banLength  = 5 * time.Minute
 )
 
-// refuse returns rate_limited for the window that is used up. It bans a key that does not stop: each second in
-// which the key is refused again is a strike, and 10 strikes within a minute are a ban.
+// refuse fails with rate_limited for the window that is used up. It bans a key that does not stop: each second in
+// which the key is refused again is a strike, and maxStrikes within a minute ban it for banLength. Strangers, who have
+// no plan, are never banned.
 //
 // For example, if a key is refused at 9:00:00.0 and 9:00:00.4, there is no strike yet: a burst that was sent at once
 // is no offence. At 9:00:01.2 comes the first strike, at 9:00:01.9 none (the same second), at 9:00:02.1 the second.
@@ -175,7 +179,7 @@ func (c *client) refuse(now time.Time, usedUp *window) (quota, error) {
 		c.banEnd = now.Add(banLength)
 		return c.banned(now)
 	}
-	c.lastRefusal = max(c.lastRefusal, second)
+	c.lastRefusal = max(c.lastRefusal, second) // of two requests at once, the later may get here first
 	err := fail(http.StatusTooManyRequests,
 		"All %d requests of this window are used up; retry after the number of seconds in Retry-After.", usedUp.limit)
 	return quota{usedUp.limit, 0, usedUp.end}, err.retryAfter(usedUp.end.Sub(now))
@@ -189,17 +193,24 @@ func (c *client) banned(now time.Time) (quota, error) {
 
 // Limits knows every key and, for a minute, every stranger.
 type Limits struct {
-	clients map[[sha256.Size]byte]*client // by the hash of the key
+	clients   map[[sha256.Size]byte]*client // by the hash of the key
+	shortKeys []int                         // the entries to warn about, counted from 1
 
 	mu        sync.Mutex // guards strangers
 	strangers map[netip.Prefix]*client
 }
 
-// newLimits reads the keys file, a JSON array of entries. An error names the entry, but never its key.
+// A key of fewer characters than safeKeyLength is allowed, but can be guessed. The log warns about it.
+const safeKeyLength = 16
+
+// newLimits reads the keys file, a JSON array of entries. An error says which entry is wrong, but not its key.
 func newLimits(keysFile []byte) (*Limits, error) {
+	if _, err := checkJSON(keysFile); err != nil {
+		return nil, err
+	}
 	var entries []json.RawMessage
-	if err := json.Unmarshal(keysFile, &entries); err != nil || entries == nil {
-		return nil, errors.New("the keys must be a JSON array of objects")
+	if err := json.Unmarshal(keysFile, &entries); err != nil || len(entries) == 0 {
+		return nil, errors.New("the keys must be a JSON array of one or more objects")
 	}
 	l := &Limits{clients: map[[sha256.Size]byte]*client{}, strangers: map[netip.Prefix]*client{}}
 	for i, data := range entries {
@@ -207,14 +218,17 @@ func newLimits(keysFile []byte) (*Limits, error) {
 		if err := decodeObject(data, &entry); err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i+1, err)
 		}
+		if len(entry.key) < safeKeyLength {
+			l.shortKeys = append(l.shortKeys, i+1)
+		}
 		hash := sha256.Sum256([]byte(entry.key))
 		if l.clients[hash] != nil {
 			return nil, fmt.Errorf("entry %d: the key is given twice", i+1)
 		}
-		plan := entry.plan()
+		limits := entry.limits()
 		l.clients[hash] = &client{planName: entry.planName, windows: []window{
-			{limit: plan.perMinute, length: time.Minute},
-			{limit: plan.perDay, length: 24 * time.Hour},
+			{limit: limits.perMinute, length: time.Minute},
+			{limit: limits.perDay, length: 24 * time.Hour},
 		}}
 	}
 	return l, nil
@@ -223,21 +237,22 @@ func newLimits(keysFile []byte) (*Limits, error) {
 // admit finds the client that sent the request, and spends one request of its quota. It returns the name of the
 // client's plan, which is empty for a stranger, and an error if the request must not go on.
 //
-// Keys are looked up by their hash, so the time that takes says nothing about how much of a guess was right.
+// Keys are looked up by their hash, so the time it takes says nothing about how much of a guessed key is right.
 func (l *Limits) admit(r *http.Request, now time.Time) (planName string, q quota, err error) {
 	if c := l.clients[sha256.Sum256([]byte(requestKey(r)))]; c != nil {
 		q, err = c.spend(now)
 		return c.planName, q, err
 	}
 	q, err = l.stranger(r.RemoteAddr, now).spend(now)
-	if err == nil {
+	if err == nil { // a stranger never gets in: it is 401 or, after too many of them, 429
 		err = fail(http.StatusUnauthorized, "A valid API key is required; send it as Authorization: Bearer KEY.").
 			with("WWW-Authenticate", "Bearer")
 	}
 	return "", q, err
 }
 
-// requestKey returns the key that the request carries (RFC 6750, section 2.1), or "".
+// requestKey returns the key that the request carries (RFC 6750, section 2.1), or "". Authorization counts if both
+// headers are there.
 func requestKey(r *http.Request) string {
 	authorization := r.Header.Get("Authorization")
 	if authorization == "" {
@@ -250,17 +265,18 @@ func requestKey(r *http.Request) string {
 	return strings.TrimLeft(key, " ")
 }
 
-// stranger returns the client for everybody without a valid key at an IPv4 address or in an IPv6 /64, which is
-// what one household gets. It lasts for one minute window; after that, the address gets a new one.
+// stranger returns the client shared by all strangers at one IPv4 address or in one IPv6 /64, which is what a household
+// gets. It has one window, a minute with the limit of the free plan. After that minute the address gets a new client,
+// so the window is never renewed, and its end may be read without the client's mutex.
 func (l *Limits) stranger(remote string, now time.Time) *client {
 	addrPort, _ := netip.ParseAddrPort(remote)
 	addr := addrPort.Addr().Unmap()
-	network, _ := addr.Prefix(min(addr.BitLen(), 64))
+	network, _ := addr.Prefix(min(addr.BitLen(), 64)) // all 32 bits of IPv4, the first 64 of IPv6
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.strangers[network]
 	if c == nil || !now.Before(c.windows[0].end) {
-		if len(l.strangers) == 0 {
+		if len(l.strangers) == 0 { // otherwise forget is on its way
 			time.AfterFunc(time.Minute, l.forget)
 		}
 		c = &client{windows: []window{{limit: plans["free"].perMinute, length: time.Minute}}}

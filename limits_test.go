@@ -515,7 +515,7 @@ func TestRounding(t *testing.T) {
 		{time.Minute, "1060", "60"},
 	} {
 		header := http.Header{}
-		quota{limit: 60, left: 0, reset: time.Unix(1000, 0).Add(test.wait)}.setHeaders(header)
+		quota{limit: 60, remaining: 0, reset: time.Unix(1000, 0).Add(test.wait)}.setHeaders(header)
 		if diff := gocmp.Diff([]string{test.wantReset}, header["X-RateLimit-Reset"]); diff != "" {
 			t.Fatalf("X-RateLimit-Reset for %v (-want +got):\n%s", test.wait, diff)
 		}
@@ -529,17 +529,18 @@ func TestRounding(t *testing.T) {
 
 func TestKeysFile(t *testing.T) {
 	const (
-		enterpriseOnly = "perMinute and perDay are for the plan enterprise only."
-		figures        = "The plan enterprise needs both perMinute and perDay, from 1 to 2147483647."
+		enterpriseOnly = "perMinute and perDay are for the enterprise plan only."
+		figures        = "The enterprise plan needs both perMinute and perDay, from 1 to 2147483647."
 	)
 	for _, test := range []struct{ keys, want string }{
-		{`[]`, ``},
+		{`[]`, `the keys must be a JSON array of one or more objects`},
 		{`[{"key":"a","plan":"free"},{"key":"b","plan":"enterprise","perMinute":1,"perDay":1}]`, ``},
 		{demoKeys, ``},
-		{``, `the keys must be a JSON array of objects`},
-		{`null`, `the keys must be a JSON array of objects`},
-		{`{}`, `the keys must be a JSON array of objects`},
-		{`[{"key":"a","plan":"free"}] []`, `the keys must be a JSON array of objects`},
+		{``, `The JSON is malformed at byte 0: unexpected end of JSON input.`},
+		{`null`, `the keys must be a JSON array of one or more objects`},
+		{`{}`, `the keys must be a JSON array of one or more objects`},
+		{`[{"key":"a","plan":"free"}] []`,
+			"The JSON is malformed at byte 29: invalid character '[' after top-level value."},
 		{`["secret"]`, `entry 1: The JSON must be one object.`},
 		{`[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`, `entry 2: the key is given twice`},
 		{`[{"key":"secret","plan":"gold"}]`, `entry 1: plan must be free, pro, business or enterprise.`},

@@ -18,6 +18,8 @@
 //		acknowledge a write only when it is on disk (default true); if false, at once, and save within a second
 //	-cors-origin ORIGIN
 //		let the web pages of this origin call the API
+//	-delay DURATION
+//		hold back each response of the API for that long (default 0, at most 8s), to show how a client waits
 //	-v
 //		log each request
 //
@@ -42,9 +44,9 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -54,7 +56,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on a signal ends the process at once
+	context.AfterFunc(ctx, stop) // stop catching signals after the first, so that a second ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stderr))
 }
 
@@ -80,6 +82,7 @@ type config struct {
 	addr, data, keys string
 	synced           bool
 	origin           string
+	delay            time.Duration
 	verbose          bool
 }
 
@@ -90,35 +93,53 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, err error) {
 	flags.StringVar(&cfg.keys, "keys", "", "read the API keys from `FILE`; if empty, demo keys, on loopback only")
 	flags.BoolVar(&cfg.synced, "sync", true, "acknowledge a write only when it is on disk")
 	flags.StringVar(&cfg.origin, "cors-origin", "", "let the web pages of `ORIGIN` call the API")
+	flags.DurationVar(&cfg.delay, "delay", 0, "hold back each response of the API for `DURATION`, at most 8s")
 	flags.BoolVar(&cfg.verbose, "v", false, "log each request")
-	flags.SetOutput(io.Discard) // run prints the error, on one line
-	if err = flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+	flags.SetOutput(io.Discard) // run prints the error itself, on one line
+	err = flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(stderr)
 		flags.Usage()
+		return cfg, err
+	case err != nil:
+		return cfg, err
+	case flags.NArg() > 0:
+		return cfg, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case cfg.origin != "" && !isOrigin(cfg.origin):
+		return cfg, fmt.Errorf("-cors-origin must be like https://example.com, not %q", cfg.origin)
+	case cfg.delay < 0 || cfg.delay > maxDelay:
+		return cfg, fmt.Errorf("-delay must be from 0 to %v, not %v", maxDelay, cfg.delay)
 	}
-	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if err == nil && cfg.origin != "" && !isOrigin(cfg.origin) {
-		err = fmt.Errorf("-cors-origin must be like https://example.com, not %q", cfg.origin)
-	}
-	return cfg, err
+	return cfg, nil
 }
 
+// maxDelay leaves time to finish the requests in flight within the 10 seconds of a shutdown.
+const maxDelay = 8 * time.Second
+
+var originPattern = regexp.MustCompile(`^([a-z][a-z0-9+.-]*)://([a-z0-9_.-]+|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$`)
+
+// isOrigin reports whether a browser would send text as an origin (RFC 6454, section 6.2): in lower case, and without a
+// path or the default port.
 func isOrigin(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && text == u.Scheme+"://"+u.Host
+	match := originPattern.FindStringSubmatch(text)
+	if match == nil {
+		return false
+	}
+	scheme, port := match[1], match[3]
+	return !(scheme == "http" && port == ":80") && !(scheme == "https" && port == ":443")
 }
 
 // serve serves until ctx is done. Then it finishes the requests in flight, and saves a last snapshot.
 func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	ballast := tuneGC()
 	defer runtime.KeepAlive(ballast)
-	s := &Server{logger: log.New(stderr, "", log.LstdFlags), verbose: cfg.verbose, origin: cfg.origin}
+	// The fields that are missing here are set as soon as they are known.
+	s := &Server{logger: log.New(stderr, "", log.LstdFlags), verbose: cfg.verbose, origin: cfg.origin, delay: cfg.delay}
 	if err := s.readKeys(cfg.keys); err != nil {
 		return err
 	}
-	listener, err := listen(cfg)
+	listener, err := listen(cfg) // before the store is opened, so that a busy port leaves no file behind
 	if err != nil {
 		return err
 	}
@@ -130,13 +151,20 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	if cfg.keys == "" {
 		exampleKey = "demo-free"
 	}
-	base := baseURL(cfg.addr, listener)
-	fmt.Fprintf(stderr, "Petstore API: %s\nReference:    %s/\nTry:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n",
-		base, base, exampleKey, base)
+	s.baseURL = urlOf(listener, cfg.addr)
+	fmt.Fprintf(stderr, "Petstore API: %s\n", s.baseURL)
+	fmt.Fprintf(stderr, "Reference:    %s/\n", s.baseURL)
+	fmt.Fprintf(stderr, "Try:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n", exampleKey, s.baseURL)
+	if cfg.keys != "" {
+		for _, entry := range s.limits.shortKeys {
+			s.logger.Printf("%s: entry %d: a key of fewer than %d characters can be guessed",
+				cfg.keys, entry, safeKeyLength)
+		}
+	}
 
 	server := s.httpServer()
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.Serve(limitConnections(server, listener)) }()
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -150,9 +178,10 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	return errors.Join(err, s.store.Close())
 }
 
-// tuneGC makes the garbage collector run less often for as long as the ballast is reachable. The heap of a small store
-// is so small that it would be collected hundreds of times a second: without this, a list of 100 pets costs 38 % more.
-// Ballast that is never touched takes up no memory, but 64 MB of it let 32 MB of garbage pass between two collections.
+// tuneGC makes the garbage collector run less often, for as long as the ballast is reachable. It runs whenever the heap
+// has grown by a given percentage since the last run. The heap of a small store is so small that this would be hundreds
+// of times a second, and a list of 100 pets would cost 38% more. With 64 MB of ballast, which is never touched and so
+// takes up no memory, even 50%, half the default, means that at least 32 MB are allocated between two runs.
 func tuneGC() (ballast []byte) {
 	debug.SetGCPercent(50)
 	return make([]byte, 64<<20)
@@ -160,10 +189,13 @@ func tuneGC() (ballast []byte) {
 
 // readKeys reads the keys file, or takes the demo keys if path is empty.
 func (s *Server) readKeys(path string) (err error) {
-	keysFile := []byte(demoKeys)
 	if path == "" {
 		s.demoKeys = demoKeys
-	} else if keysFile, err = os.ReadFile(path); err != nil {
+		s.limits, err = newLimits([]byte(demoKeys))
+		return err
+	}
+	keysFile, err := os.ReadFile(path)
+	if err != nil {
 		return err
 	}
 	if s.limits, err = newLimits(keysFile); err != nil {
@@ -172,20 +204,25 @@ func (s *Server) readKeys(path string) (err error) {
 	return nil
 }
 
-// listen listens on the address of the config, which must be loopback with the demo keys.
+// listen listens on the address of the config. With the demo keys, it must be a loopback address.
 func listen(cfg config) (*net.TCPListener, error) {
 	addr, err := net.ResolveTCPAddr("tcp", cfg.addr)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.keys == "" && !addr.IP.IsLoopback() {
-		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: pass -keys FILE too", cfg.addr)
+		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: pass -keys FILE too",
+			cfg.addr)
 	}
-	return net.ListenTCP("tcp", addr)
+	listener, err := net.ListenTCP("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%w; pass another port, or -addr localhost:0 for a free one", err)
+	}
+	return listener, nil
 }
 
-// baseURL returns the URL of the server, with the host that the user gave, and localhost for every address.
-func baseURL(addr string, listener *net.TCPListener) string {
+// urlOf returns the URL of the server, with the host that the user gave or, if it listens on all addresses, localhost.
+func urlOf(listener *net.TCPListener, addr string) string {
 	host, _, _ := net.SplitHostPort(addr)
 	bound := listener.Addr().(*net.TCPAddr)
 	if bound.IP.IsUnspecified() {
@@ -194,15 +231,44 @@ func baseURL(addr string, listener *net.TCPListener) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(bound.Port))
 }
 
-// httpServer returns a server that cuts off within 15 seconds a client that is slow to send its request or to read
-// the response.
+// httpServer returns a server that drops slow clients. They have 5 seconds to send the request, and 10 seconds from the
+// end of its header to read the response.
 func (s *Server) httpServer() *http.Server {
 	return &http.Server{
 		Handler:        s.newMux(),
-		ReadTimeout:    5 * time.Second,  // of the header and the body
-		WriteTimeout:   10 * time.Second, // from the end of the header on
-		IdleTimeout:    2 * time.Minute,
+		ReadTimeout:    5 * time.Second,          // of the header and the body
+		WriteTimeout:   10*time.Second + s.delay, // of the body and the response
+		IdleTimeout:    time.Minute,
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       s.logger,
 	}
+}
+
+// maxConnections leaves room to open other files under the usual limit of 1024 open files.
+const maxConnections = 1000
+
+// A limitedListener accepts a connection only when there is room for one. Further connections wait, unaccepted.
+type limitedListener struct {
+	net.Listener
+	open chan struct{} // holds one element for each open connection
+}
+
+func (l limitedListener) Accept() (net.Conn, error) {
+	l.open <- struct{}{}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.open
+	}
+	return conn, err
+}
+
+// limitConnections keeps the server from having more than maxConnections open. The server tells it when one is closed.
+func limitConnections(server *http.Server, listener net.Listener) net.Listener {
+	limited := limitedListener{listener, make(chan struct{}, maxConnections)}
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			<-limited.open
+		}
+	}
+	return limited
 }

@@ -13,11 +13,43 @@ import (
 )
 
 const (
-	maxID       = math.MaxInt32 // the largest id that is assigned
-	maxQuantity = math.MaxInt32 // of an order and of stock
+	maxID       = math.MaxInt32 // the largest id that is assigned, so that clients may keep ids in 32 bits
+	maxQuantity = math.MaxInt32 // the largest quantity, of an order or of stock
 )
 
-// PetStatus says whether a pet can be bought.
+// A shape is a Go value that a JSON object is decoded into. Its fields say where each member of the object goes.
+// Once they are filled in, validate checks them; its error is a message for the client.
+type shape interface {
+	fields() []field
+	validate() error
+}
+
+// A field is a member of a JSON object.
+type field struct {
+	name        string
+	into        any // a pointer to where the value goes, of any type that encoding/json can decode into
+	mustBeGiven bool
+}
+
+func required(name string, into any) field { return field{name, into, true} }
+func optional(name string, into any) field { return field{name, into, false} }
+
+// expected says in words what the value of the field must be.
+func (f field) expected() string {
+	switch f.into.(type) {
+	case *string, **string: // ** is for an optional field that is nil if it was left out
+		return "a string"
+	case *int64, **int64:
+		return "a 64-bit integer without fraction or exponent"
+	case *bool:
+		return "true or false"
+	case *PetStatus:
+		return petStatuses
+	}
+	return "a valid value"
+}
+
+// PetStatus says whether a pet can be bought: one of petStatuses.
 type PetStatus string
 
 const (
@@ -26,16 +58,18 @@ const (
 	Sold      PetStatus = "sold"
 )
 
+const petStatuses = "available, pending or sold"
+
 // UnmarshalText makes encoding/json accept the three statuses only.
 func (s *PetStatus) UnmarshalText(text []byte) error {
 	*s = PetStatus(text)
 	if *s != Available && *s != Pending && *s != Sold {
-		return invalid("status must be available, pending or sold.")
+		return invalid("status must be %s.", petStatuses)
 	}
 	return nil
 }
 
-// NewPet is the request shape for creating and replacing a pet.
+// NewPet is the request shape for creating and replacing a pet. A status that is left out is Available.
 type NewPet struct {
 	Name       string    `json:"name"`
 	CategoryID int64     `json:"categoryId"`
@@ -50,6 +84,7 @@ func (p *NewPet) fields() []field {
 	}
 }
 
+// validate leaves the category to the store, which knows which ones exist.
 func (p *NewPet) validate() error { return validateName(p.Name) }
 
 // Pet is a pet together with its stock, so that each pet has exactly one inventory entry.
@@ -75,8 +110,10 @@ func (u *InventoryUpdate) fields() []field {
 	return []field{required("quantity", &u.Quantity)}
 }
 
-func (u *InventoryUpdate) validate() error {
-	if u.Quantity < 0 || u.Quantity > maxQuantity {
+func (u *InventoryUpdate) validate() error { return validateStock(u.Quantity) }
+
+func validateStock(quantity int64) error {
+	if quantity < 0 || quantity > maxQuantity {
 		return invalid("quantity must be from 0 to %d.", maxQuantity)
 	}
 	return nil
@@ -115,8 +152,8 @@ func validateName(name string) error {
 	return nil
 }
 
-// Order is both the record and its request shape. Fields that the client left out are nil.
-// ShipDate stays the text that came, so that no digit of its fraction is lost.
+// Order is both the record and its request shape. A field that the client left out is nil, except Complete, which is
+// then false. ShipDate is kept as the client wrote it, so that no digit is lost.
 type Order struct {
 	ID       *int64  `json:"id,omitempty"`
 	PetID    *int64  `json:"petId,omitempty"`
@@ -135,7 +172,7 @@ func (o *Order) fields() []field {
 	}
 }
 
-// dateTime is the grammar of RFC 3339, section 5.6. time.Parse is laxer: it allows a comma before the fraction.
+// dateTime is the grammar of RFC 3339, section 5.6, in which T and Z may be lower case.
 var dateTime = regexp.MustCompile(`(?i)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 func (o *Order) validate() error {
@@ -143,63 +180,54 @@ func (o *Order) validate() error {
 		return invalid("quantity must be from 1 to %d.", maxQuantity)
 	}
 	if o.ShipDate != nil {
-		// The grammar allows the 31st of February; time.Parse does not.
+		// Neither check is enough on its own: the grammar allows 31 February, and time.Parse allows a comma before the
+		// fraction. time.Parse refuses leap seconds.
 		_, err := time.Parse(time.RFC3339, strings.ToUpper(*o.ShipDate))
 		if err != nil || len(*o.ShipDate) > 64 || !dateTime.MatchString(*o.ShipDate) {
-			return invalid("shipDate must be an RFC 3339 date-time of at most 64 characters, such as 2030-12-05T09:30:00Z.")
+			return invalid("shipDate must be an RFC 3339 date-time of at most 64 characters, " +
+				"such as 2030-12-05T09:30:00Z.")
 		}
 	}
 	return nil
 }
 
-// A shape is a Go value that a JSON object is decoded into. Its fields say where each member of the object goes.
-// Its validate is called once they are there, and returns what is wrong with them, in words for the client.
-type shape interface {
-	fields() []field
-	validate() error
-}
-
-// A field is a member of a JSON object.
-type field struct {
-	name     string
-	into     any // a pointer of any type that encoding/json can decode into
-	required bool
-}
-
-func required(name string, into any) field { return field{name, into, true} }
-func optional(name string, into any) field { return field{name, into, false} }
-
-// expected says in words what the value of the field must be.
-func (f field) expected() string {
-	switch f.into.(type) {
-	case *string, **string:
-		return "a string"
-	case *int64, **int64:
-		return "a 64-bit integer without fraction or exponent"
-	case *bool:
-		return "true or false"
-	case *PetStatus:
-		return "available, pending or sold"
+// checkJSON returns an error if data is not one JSON value (RFC 8259) in UTF-8. The offset is that of the first wrong
+// byte or, if the text ends too early, of the last one. It counts from 0; messages count from 1.
+func checkJSON(data []byte) (offset int, err error) {
+	if !json.Valid(data) {
+		var syntax *json.SyntaxError // Valid does not say where; Unmarshal does, always with a SyntaxError
+		errors.As(json.Unmarshal(data, new(any)), &syntax)
+		return max(0, int(syntax.Offset)-1), invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, syntax)
 	}
-	return "a valid value"
+	if utf8.Valid(data) {
+		return 0, nil
+	}
+	for { // encoding/json would not find the byte, but replace it
+		c, size := utf8.DecodeRune(data[offset:])
+		if c == utf8.RuneError && size == 1 {
+			return offset, invalid("The JSON is not valid UTF-8 at byte %d.", offset+1)
+		}
+		offset += size
+	}
 }
 
 // decodeObject decodes one JSON object into a shape, and validates it.
 //
-// json.Unmarshal alone would accept "Name" for name, let the last of two names win, and pass over null. That is
-// why the members are read one by one.
+// json.Unmarshal alone would accept "Name" for name, let the last of two members with one name win, and ignore null.
+// That is why the members are read one by one.
 func decodeObject(data []byte, into shape) error {
 	if _, err := checkJSON(data); err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data)) // none of its calls can fail on well-formed JSON
+	dec := json.NewDecoder(bytes.NewReader(data)) // once it has read the {, no call fails: the JSON is well-formed
 	if start, _ := dec.Token(); start != json.Delim('{') {
 		return invalid("The JSON must be one object.")
 	}
 	fields := into.fields()
 	given := make([]bool, len(fields))
 	for dec.More() {
-		name, _ := dec.Token()
+		token, _ := dec.Token()
+		name := token.(string)
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if i < 0 {
 			return invalid("The field %.40q is unknown; leave it out.", name)
@@ -215,25 +243,11 @@ func decodeObject(data []byte, into shape) error {
 		}
 	}
 	for i, f := range fields {
-		if f.required && !given[i] {
+		if f.mustBeGiven && !given[i] {
 			return invalid("%s is missing; it must be %s.", f.name, f.expected())
 		}
 	}
 	return into.validate()
-}
-
-// checkJSON returns an error unless data is one JSON value (RFC 8259) in UTF-8, and the offset of the fault in bytes.
-func checkJSON(data []byte) (fault int, err error) {
-	if !json.Valid(data) {
-		var syntax *json.SyntaxError
-		errors.As(json.Unmarshal(data, new(any)), &syntax)
-		return max(0, int(syntax.Offset)-1), invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, syntax)
-	}
-	if !utf8.Valid(data) { // encoding/json would replace what is not UTF-8
-		fault = bytes.IndexByte(bytes.ToValidUTF8(data, []byte{0xFF}), 0xFF) // no UTF-8 text has this byte
-		return fault, invalid("The JSON is not valid UTF-8 at byte %d.", fault+1)
-	}
-	return 0, nil
 }
 
 // encode returns the JSON of a value of this program's own types, on one line. Unlike json.Marshal it leaves

@@ -347,7 +347,7 @@ func TestDescribedBodies(t *testing.T) {
 				goType = goType.Elem()
 			}
 			types[field.name] = jsonType(encode(reflect.Zero(goType).Interface()))
-			if field.required {
+			if field.mustBeGiven {
 				required = append(required, field.name)
 			}
 		}

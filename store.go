@@ -28,15 +28,13 @@ import (
 
 // A record is a value and its JSON, which is encoded once. It is never modified, only replaced.
 type record[T any] struct {
-	value T
-	json  []byte
+	value   T
+	encoded []byte
 }
 
 func newRecord[T any](value T) *record[T] {
 	return &record[T]{value, encode(value)}
 }
-
-func recordJSON[T any](r *record[T]) []byte { return r.json }
 
 const pageSize = 512
 
@@ -45,8 +43,9 @@ type page[T any] [pageSize]*record[T]
 // A table holds the records of one kind. Ids start at 1 and rise by 1, so finding a record is arithmetic: the one
 // with the id 1000 is on pages[1], at index 487, for (1000-1) / 512 is 1 and the remainder is 487.
 //
-// A copy of a table is a snapshot of it. Whatever happens to the table later happens to pages that the copy does
-// not hold, or after the copy's last id.
+// A table is copied by assignment, and the copy shares its pages. Changing the copy leaves the original as it was: a
+// record is added after the original's last id, where the original does not look, and it is replaced or deleted on a
+// copy of its page.
 type table[T any] struct {
 	pages []*page[T] // a page is nil if all its records are deleted
 	last  int64      // the last id that was assigned
@@ -55,6 +54,7 @@ type table[T any] struct {
 // get returns the record with the given id, or nil.
 func (t *table[T]) get(id int64) *record[T] {
 	i := (id - 1) / pageSize
+	// There may be no page for the last id, if it was assigned before the last start and the record deleted.
 	if id < 1 || id > t.last || i >= int64(len(t.pages)) || t.pages[i] == nil {
 		return nil
 	}
@@ -65,15 +65,15 @@ func (t *table[T]) get(id int64) *record[T] {
 func (t *table[T]) after(id int64) iter.Seq2[int64, *record[T]] {
 	return func(yield func(int64, *record[T]) bool) {
 		end := min(t.last, int64(len(t.pages)*pageSize))
-		for id < end {
-			page := t.pages[id/pageSize]
-			if page == nil {
-				id += pageSize - id%pageSize // on to the next page
+		for seen := id; seen < end; { // the next id, seen+1, is at index seen
+			p := t.pages[seen/pageSize]
+			if p == nil {
+				seen += pageSize - seen%pageSize // to the end of the page
 				continue
 			}
-			r := page[id%pageSize]
-			id++
-			if r != nil && !yield(id, r) {
+			r := p[seen%pageSize]
+			seen++
+			if r != nil && !yield(seen, r) {
 				return
 			}
 		}
@@ -88,15 +88,15 @@ func (t *table[T]) nextID() (int64, error) {
 	return t.last + 1, nil
 }
 
-// insert adds a record under an id from 1 to maxID that has none. It may write to a page that older copies of the
-// table share, but only after their last id.
+// insert adds a record under an unused id from 1 to maxID. It may write to a page that earlier tables share, but only
+// after their last id.
 func (t *table[T]) insert(id int64, r *record[T]) {
 	i := int((id - 1) / pageSize)
 	for len(t.pages) <= i {
 		t.pages = append(t.pages, nil)
 	}
 	if t.pages[i] == nil {
-		t.pages = slices.Clone(t.pages)
+		t.pages = slices.Clone(t.pages) // earlier tables may share the slice, with nil for a page that was emptied
 		t.pages[i] = new(page[T])
 	}
 	t.pages[i][(id-1)%pageSize] = r
@@ -104,19 +104,19 @@ func (t *table[T]) insert(id int64, r *record[T]) {
 }
 
 // put replaces the record with the given id, which must exist; a nil record deletes it. It copies the page and the
-// slice of pages, so older copies of the table keep what they had.
+// slice of pages, so earlier tables keep what they had.
 func (t *table[T]) put(id int64, r *record[T]) {
 	i := (id - 1) / pageSize
 	changed := *t.pages[i]
 	changed[(id-1)%pageSize] = r
 	t.pages = slices.Clone(t.pages)
 	t.pages[i] = &changed
-	if r == nil && changed == (page[T]{}) {
+	if changed == (page[T]{}) { // all its records are deleted
 		t.pages[i] = nil
 	}
 }
 
-// A state is everything that the store holds. Every categoryId and petId in it names a record of it.
+// A state is everything that the store holds. Every categoryId and petId in it is the id of a record that exists.
 //
 // Its snapshot, the file on disk, is one JSON object with one record a line:
 //
@@ -156,13 +156,13 @@ func (st *state) checkPet(id *int64) error {
 	return nil
 }
 
-// parse reads a snapshot. It returns an error, and the line it is about if that is known, unless the snapshot is whole
-// and valid.
+// parse reads a snapshot, which must be whole and valid. The error says which line is wrong, if that is known.
 func parse(snapshot []byte) (*state, error) {
-	if fault, err := checkJSON(snapshot); err != nil {
-		return nil, fmt.Errorf("line %d: %w", lineAt(snapshot, fault), err)
+	if offset, err := checkJSON(snapshot); err != nil {
+		return nil, fmt.Errorf("line %d: %w", lineAt(snapshot, offset), err)
 	}
 	st := new(state)
+	// Unlike in a request, the case of field names does not matter here: it does no harm in a file edited by hand.
 	dec := json.NewDecoder(bytes.NewReader(snapshot))
 	dec.DisallowUnknownFields()
 	if err := st.read(dec); err != nil {
@@ -183,7 +183,20 @@ func parse(snapshot []byte) (*state, error) {
 
 func lineAt(text []byte, offset int) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
 
-// read reads the members of a snapshot, in any order.
+// A petLine is a pet as the snapshot has it: with its stock.
+type petLine struct {
+	Pet
+	Stock int64 `json:"quantity"`
+}
+
+func (l *petLine) validate() error {
+	if err := l.Pet.validate(); err != nil {
+		return err
+	}
+	return validateStock(l.Stock)
+}
+
+// read reads the members of a snapshot, in any order. One that is left out counts as empty.
 func (st *state) read(dec *json.Decoder) error {
 	if start, _ := dec.Token(); start != json.Delim('{') {
 		return errors.New("a snapshot must be one JSON object")
@@ -191,14 +204,19 @@ func (st *state) read(dec *json.Decoder) error {
 	var last struct{ Categories, Pets, Orders int64 }
 	given := map[json.Token]bool{}
 	for dec.More() {
-		name, err := dec.Token()
-		if given[name] { // or else the first would be gone after the next save
+		name, _ := dec.Token()
+		if given[name] { // a slip by whoever edited the file, which the next save would hide
 			return fmt.Errorf("%s is given twice", name)
 		}
 		given[name] = true
+		var err error
 		switch name {
 		case "lastIds":
 			err = decodeNext(dec, &last)
+			lowest, highest := min(last.Categories, last.Pets, last.Orders), max(last.Categories, last.Pets, last.Orders)
+			if lowest < 0 || highest > maxID {
+				err = fmt.Errorf("they must be from 0 to %d", maxID)
+			}
 		case "categories":
 			err = readArray(dec, func(c *Category) error {
 				return load(&st.categories, c.ID, *c, c.validate())
@@ -206,12 +224,14 @@ func (st *state) read(dec *json.Decoder) error {
 		case "pets":
 			err = readArray(dec, func(line *petLine) error {
 				line.Status = cmp.Or(line.Status, Available)
-				line.quantity = line.Quantity
+				line.quantity = line.Stock
 				return load(&st.pets, line.ID, line.Pet, line.validate())
 			})
 		case "orders":
 			err = readArray(dec, func(o *Order) error {
-				o.ID = cmp.Or(o.ID, new(int64))
+				if o.ID == nil {
+					return errors.New("an order has no id")
+				}
 				return load(&st.orders, *o.ID, *o, o.validate())
 			})
 		default:
@@ -221,27 +241,10 @@ func (st *state) read(dec *json.Decoder) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if min(last.Categories, last.Pets, last.Orders) < 0 || max(last.Categories, last.Pets, last.Orders) > maxID {
-		return fmt.Errorf("lastIds must be from 0 to %d", maxID)
-	}
 	st.categories.last = max(st.categories.last, last.Categories)
 	st.pets.last = max(st.pets.last, last.Pets)
 	st.orders.last = max(st.orders.last, last.Orders)
 	return nil
-}
-
-// A petLine is a pet as the snapshot has it: with its stock.
-type petLine struct {
-	Pet
-	Quantity int64 `json:"quantity"`
-}
-
-func (l *petLine) validate() error {
-	if err := l.Pet.validate(); err != nil {
-		return err
-	}
-	stock := InventoryUpdate{l.Quantity}
-	return stock.validate()
 }
 
 // readArray decodes the elements of an array, and calls add with each.
@@ -262,24 +265,27 @@ func readArray[T any](dec *json.Decoder, add func(*T) error) error {
 	return err
 }
 
-// decodeNext decodes the next value. Its errors, unlike those of encoding/json, do not speak of Go types.
+// decodeNext decodes the next value. Unlike those of encoding/json, its errors do not mention Go types.
 func decodeNext(dec *json.Decoder, into any) error {
 	err := dec.Decode(into)
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) {
-		name := mistyped.Field[strings.LastIndex(mistyped.Field, ".")+1:]
+		name := mistyped.Field[strings.LastIndex(mistyped.Field, ".")+1:] // the last part of, say, Pet.NewPet.name
 		return fmt.Errorf("%s cannot be a JSON %s", cmp.Or(name, "the value"), mistyped.Value)
 	}
 	return err
 }
 
-// load inserts a record of a snapshot, unless it is invalid or another one has its id.
-func load[T any](t *table[T], id int64, value T, invalid error) error {
-	if id < 1 || id > maxID || t.get(id) != nil {
-		return fmt.Errorf("the id %d is not free: ids are from 1 to %d, and each is used once", id, maxID)
+// load inserts a record of a snapshot, unless its validation failed or its id is wrong.
+func load[T any](t *table[T], id int64, value T, validation error) error {
+	if id < 1 || id > maxID {
+		return fmt.Errorf("the id %d is not from 1 to %d", id, maxID)
 	}
-	if invalid != nil {
-		return fmt.Errorf("id %d: %w", id, invalid)
+	if t.get(id) != nil {
+		return fmt.Errorf("the id %d is used twice", id)
+	}
+	if validation != nil {
+		return fmt.Errorf("id %d: %w", id, validation)
 	}
 	t.insert(id, newRecord(value))
 	return nil
@@ -290,22 +296,27 @@ func (st *state) writeTo(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 256<<10)
 	fmt.Fprintf(b, "{\n\"lastIds\": {\"categories\": %d, \"pets\": %d, \"orders\": %d}",
 		st.categories.last, st.pets.last, st.orders.last)
-	writeTable(b, "categories", &st.categories, recordJSON[Category])
-	writeTable(b, "pets", &st.pets, func(r *record[Pet]) []byte {
-		return fmt.Appendf(nil, `%s,"quantity":%d}`, bytes.TrimSuffix(r.json, []byte("}")), r.value.quantity)
+	writeTable(b, "categories", &st.categories, nil)
+	writeTable(b, "pets", &st.pets, func(line []byte, pet *Pet) []byte {
+		line = bytes.TrimSuffix(line, []byte("}")) // the pet is encoded already; only its stock is missing
+		return fmt.Appendf(line, `,"quantity":%d}`, pet.quantity)
 	})
-	writeTable(b, "orders", &st.orders, recordJSON[Order])
+	writeTable(b, "orders", &st.orders, nil)
 	b.WriteString("\n}\n")
-	return b.Flush()
+	return b.Flush() // returns the first error of any write above
 }
 
-// writeTable writes the records of a table as a member of the snapshot. line returns the JSON of a record.
-func writeTable[T any](b *bufio.Writer, name string, t *table[T], line func(*record[T]) []byte) {
+// writeTable writes a table as a member of the snapshot, one record a line. finish, unless nil, changes the line.
+func writeTable[T any](b *bufio.Writer, name string, t *table[T], finish func(line []byte, value *T) []byte) {
 	fmt.Fprintf(b, ",\n%q: [", name)
 	separator := "\n"
 	for _, r := range t.after(0) {
 		b.WriteString(separator)
-		b.Write(line(r))
+		line := append(b.AvailableBuffer(), r.encoded...) // a copy, in the free part of b's buffer
+		if finish != nil {
+			line = finish(line, &r.value)
+		}
+		b.Write(line)
 		separator = ",\n"
 	}
 	b.WriteString("\n]")
@@ -322,31 +333,31 @@ var (
 	errLocked  = errors.New("another server keeps the file locked")
 )
 
-// saveInterval is how often the store looks after its file. It leaves a tenth of a second for the save itself, so
-// that with -sync=false a write is on disk within a second.
+// saveInterval is how often the store checks its file, and saves what is not saved yet. It leaves a tenth of a second
+// for the save itself, so that every write is on disk within a second.
 const saveInterval = 900 * time.Millisecond
 
 // A Store holds the state in memory and its snapshot in a file.
 //
-// All saving is done by one goroutine. The writes that come while it saves wait, and share the next save: with
-// writers A, B and C, A is saved alone, and then B and C together.
+// From openStore to Close, one goroutine does all the saving. The writes that come while it saves wait, and share the
+// next save: if A comes first, and B and C while A is being saved, then B and C are saved together.
 type Store struct {
 	path   string // of the snapshot; empty if nothing is kept on disk
 	synced bool   // a write waits until it is on disk
 	logger *log.Logger
 
-	wake chan struct{} // has room for one: some writes wait
-	quit chan struct{} // is closed to stop the saving
-	done chan struct{} // is closed once it has stopped
+	wake chan struct{} // of size 1; a value in it means that writes are waiting
+	quit chan struct{} // closed to stop the saving goroutine
+	done chan struct{} // closed when it has stopped
 
-	// Only the saving goroutine uses these.
+	// While the saving goroutine runs, only it uses these.
 	saved *state      // what the file holds
-	file  fs.FileInfo // the file as this process last read or wrote it; nil if there was none
+	info  fs.FileInfo // the file when this process last read or wrote it; nil if there was none
 	slow  bool        // the last save took longer than a second
 
-	writing sync.Mutex // held by whoever makes the next state
+	writing sync.Mutex // held while the next state is made from the current one
 
-	mu      sync.Mutex // guards what follows; it is never held over I/O or encoding
+	mu      sync.Mutex // guards what follows; it is never held during I/O or encoding
 	current *state
 	waiting []pendingWrite
 	failure error // why the last save failed; nil if it succeeded
@@ -359,10 +370,10 @@ type pendingWrite struct {
 	result chan error
 }
 
-// openStore reads the snapshot at path, or writes one with the sample if there is none. It fails if the file is not
-// a whole and valid snapshot, and then leaves it alone.
+// openStore reads the snapshot at path, or writes the sample there if there is no file. It fails if the file is not a
+// whole and valid snapshot, and then leaves it alone.
 //
-// With synced, a write waits until it is on disk; without, it is on disk within a second.
+// If synced is true, a write waits until it is on disk; otherwise it is on disk within a second.
 func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
 	s := &Store{path: path, synced: synced && path != "", logger: logger,
 		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
@@ -373,15 +384,16 @@ func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
 			return nil, err
 		}
 	}
-	current, err := parse(snapshot)
+	first, err := parse(snapshot)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	s.current, s.saved = current, current
+	s.current, s.saved = first, first
 	debug.FreeOSMemory() // reading a large file takes several times its size
-	if path != "" && s.file == nil {
-		if err := s.replaceFile(current); err != nil {
-			return nil, err
+	if path != "" && s.info == nil {
+		// Another server may write the first snapshot at this very moment. Then this one starts, but refuses writes.
+		if err := s.save(first); err != nil && !errors.Is(err, errForeign) {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	go s.saveLoop()
@@ -389,28 +401,37 @@ func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
 }
 
 // readFile returns what is in the file, or the sample if there is no file.
-func (s *Store) readFile() (snapshot []byte, err error) {
-	if target, err := filepath.EvalSymlinks(s.path); err == nil {
+func (s *Store) readFile() ([]byte, error) {
+	if _, err := os.Stat(filepath.Dir(s.path)); err != nil {
+		return nil, fmt.Errorf("%s: its directory cannot be used: %w", s.path, err)
+	}
+	if _, err := os.Lstat(s.path); err == nil { // there is a file, or a link to one
+		target, err := filepath.EvalSymlinks(s.path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: the symbolic link leads to no file: %w", s.path, err)
+		}
 		s.path = target // a save replaces the target, not the link
 	}
-	s.removeLeftovers() // first, so that a crash's half-written files are gone even if the file is refused
-	s.file, err = os.Stat(s.path)
+	s.removeLeftovers()
+	var err error
+	s.info, err = os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return sample, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !s.file.Mode().IsRegular() {
+	if !s.info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", s.path)
 	}
 	return os.ReadFile(s.path)
 }
 
-// leftover is what the name of a temporary file adds to that of the snapshot.
+// leftover matches the ending of a temporary file's name.
 var leftover = regexp.MustCompile(`^\.saving-[0-9a-f]{8}$`)
 
-// removeLeftovers removes what a server left that was killed while it saved: its temporary file, and its lock.
+// removeLeftovers removes what a killed server left behind: its temporary file and its lock. If the temporary file
+// belongs to a server that is saving, that server fails to save once, and tries again.
 func (s *Store) removeLeftovers() {
 	if isStale(s.lockPath()) {
 		os.Remove(s.lockPath())
@@ -418,7 +439,7 @@ func (s *Store) removeLeftovers() {
 	directory, base := filepath.Split(s.path)
 	entries, _ := os.ReadDir(cmp.Or(directory, "."))
 	for _, entry := range entries {
-		if suffix, ok := strings.CutPrefix(entry.Name(), base); ok && leftover.MatchString(suffix) {
+		if ending, ok := strings.CutPrefix(entry.Name(), base); ok && leftover.MatchString(ending) {
 			os.Remove(directory + entry.Name())
 		}
 	}
@@ -441,7 +462,8 @@ func (s *Store) lastFailure() error {
 // update runs change on a copy of the state, saves the copy, and only then lets readers see it. It returns the error
 // of change, or errUnsaved if the copy cannot be saved or the store is closed; then nothing is changed.
 //
-// A store that is not synced lets readers see the copy at once and saves it later, unless saving fails at present.
+// A store that is not synced lets readers see the copy at once, and saves it later. But while saving fails, every write
+// waits for its own save, so that the store does not go on acknowledging what it cannot save.
 func (s *Store) update(change func(*state) error) error {
 	if s.synced || s.lastFailure() != nil {
 		return s.updateSynced(change)
@@ -473,12 +495,12 @@ func (s *Store) updateSynced(change func(*state) error) error {
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is awake
+	default: // another write has woken it
 	}
 	return <-w.result
 }
 
-// saveLoop commits the writes that wait, and looks after the file, until the store is closed.
+// saveLoop commits the writes that wait, and checks the file now and then, until the store is closed.
 func (s *Store) saveLoop() {
 	defer close(s.done)
 	ticker := time.NewTicker(saveInterval)
@@ -507,7 +529,8 @@ func (s *Store) Close() error {
 }
 
 // commitWaiting runs the changes of all writes that wait, one after the other, saves the result once, and tells each
-// writer how its own write went. If the save fails they all fail, since each may have seen what the others did.
+// writer how its own write went. If the save fails, they all fail, even one that got a 404: that may be due to a
+// deletion in the same batch, which is now undone.
 func (s *Store) commitWaiting() {
 	s.mu.Lock()
 	batch := s.waiting
@@ -519,7 +542,7 @@ func (s *Store) commitWaiting() {
 	next, changed := *s.view(), false
 	results := make([]error, len(batch))
 	for i, w := range batch {
-		draft := next
+		draft := next // a change that fails leaves no trace
 		results[i] = catch(func() error { return w.change(&draft) })
 		if results[i] == nil {
 			next, changed = draft, true
@@ -541,13 +564,14 @@ func (s *Store) commitWaiting() {
 	}
 }
 
-// saveIfNeeded saves the current state if the file does not hold it, or if the last save failed.
+// saveIfNeeded saves the current state, unless the file holds it. If another program has changed the file, the save
+// fails, so that the failure is known before the next write.
 func (s *Store) saveIfNeeded() error {
-	current := s.view()
 	if s.path == "" {
 		return nil
 	}
-	if s.saved == current && s.lastFailure() == nil {
+	current := s.view()
+	if current == s.saved && s.lastFailure() == nil {
 		if _, err := s.checkFile(); err == nil {
 			return nil
 		}
@@ -555,11 +579,13 @@ func (s *Store) saveIfNeeded() error {
 	return s.save(current)
 }
 
-// save replaces the file, and keeps the error, if any, as the last failure. The log gets each cause once.
+// save replaces the file, and keeps the error, if any, as the last failure. The log gets each cause once. It is also
+// told of a save that takes longer than a second, while that save is still running.
 func (s *Store) save(st *state) error {
 	begin := time.Now()
 	if !s.slow {
-		defer time.AfterFunc(time.Second, func() { s.logger.Print("saving takes longer than a second") }).Stop()
+		timer := time.AfterFunc(time.Second, func() { s.logger.Print("saving is taking longer than a second") })
+		defer timer.Stop()
 	}
 	err := s.replaceFile(st)
 	s.slow = time.Since(begin) > time.Second
@@ -577,7 +603,7 @@ func (s *Store) save(st *state) error {
 	return err
 }
 
-// rootCause strips an error of what differs each time, such as the name of the temporary file.
+// rootCause returns the innermost error, without what differs each time, such as the name of the temporary file.
 func rootCause(err error) error {
 	for errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)
@@ -585,8 +611,8 @@ func rootCause(err error) error {
 	return err
 }
 
-// replaceFile replaces the file by a snapshot of st. Whoever opens the file, at whatever instant, even after a crash,
-// finds the old snapshot or the new one, whole.
+// replaceFile replaces the file with a snapshot of st. At every moment, even after a crash, the file is the old
+// snapshot or the new one, whole.
 //
 // That takes four steps. The snapshot is written to a temporary file beside the file. The temporary file is synced:
 // otherwise, after a power failure, the file could be empty. It is renamed over the file. And the directory is
@@ -596,7 +622,9 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	if err := syncDirectory(filepath.Dir(s.path)); err != nil {
-		s.swapFile(s.saved) // the writes in st will be refused, so they must not be in the file
+		if st != s.view() { // its writes will be refused, so they must not be in the file
+			s.swapFile(s.saved)
+		}
 		return err
 	}
 	s.saved = st
@@ -614,8 +642,8 @@ func (s *Store) swapFile(st *state) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp) // if an error leaves it there
-	file, err := fill(f, old, st)
+	defer os.Remove(temp) // does nothing after the rename
+	info, err := fill(f, old, st)
 	if err != nil {
 		return err
 	}
@@ -624,21 +652,21 @@ func (s *Store) swapFile(st *state) error {
 		return err
 	}
 	defer unlock()
-	if _, err := s.checkFile(); err != nil {
+	if _, err := s.checkFile(); err != nil { // again, now that no other server can replace it
 		return err
 	}
 	if err := os.Rename(temp, s.path); err != nil {
 		return err
 	}
-	s.file = file
+	s.info = info
 	return nil
 }
 
-// fill writes the snapshot of st to a new file, with the mode and owner of the old one, syncs it and closes it.
+// fill writes a snapshot of st to a new file, with the mode and owner of the old one, syncs it and closes it.
 func fill(f *os.File, old fs.FileInfo, st *state) (fs.FileInfo, error) {
 	defer f.Close()
 	if old != nil {
-		keepOwner(f, old)
+		copyOwner(f, old)
 		if err := f.Chmod(old.Mode().Perm()); err != nil {
 			return nil, err
 		}
@@ -652,25 +680,28 @@ func fill(f *os.File, old fs.FileInfo, st *state) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// keepOwner gives f the owner of another file, if the system lets us. The ids are found by reflection because not
-// every system has them.
-func keepOwner(f *os.File, old fs.FileInfo) {
-	stat := reflect.Indirect(reflect.ValueOf(old.Sys()))
-	if uid, gid := stat.FieldByName("Uid"), stat.FieldByName("Gid"); uid.IsValid() && gid.IsValid() {
+// copyOwner gives f the owner of another file, if the system lets us. The ids are found by reflection, because their
+// type in package syscall does not exist on Windows.
+func copyOwner(f *os.File, from fs.FileInfo) {
+	stat := reflect.Indirect(reflect.ValueOf(from.Sys()))
+	uid, gid := stat.FieldByName("Uid"), stat.FieldByName("Gid")
+	if uid.IsValid() && gid.IsValid() {
 		f.Chown(int(uid.Uint()), int(gid.Uint()))
 	}
 }
 
-// staleLock is the age from which a lock counts as left by a server that was killed.
-const staleLock = 10 * time.Second
-
 func (s *Store) lockPath() string { return s.path + ".saving-lock" }
 
-// lock keeps other servers from replacing the file between this one's look at it and the rename. It creates a file
-// that only one server at a time can create, and waits while another server has it.
+// staleLock is the age from which a lock counts as left behind by a killed server. A client that waits for that long
+// still gets its response, within the write timeout of 10 seconds.
+const staleLock = 8 * time.Second
+
+// lock keeps other servers from replacing the file between this one's check and its rename. It creates a file that only
+// one server at a time can create, and waits while another server has it.
 func (s *Store) lock() (unlock func(), err error) {
 	path := s.lockPath()
-	for deadline := time.Now().Add(2 * staleLock); time.Now().Before(deadline); {
+	deadline := time.Now().Add(staleLock + time.Second)
+	for time.Now().Before(deadline) {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			host, _ := os.Hostname()
@@ -684,20 +715,22 @@ func (s *Store) lock() (unlock func(), err error) {
 		if isStale(path) {
 			os.Remove(path)
 		}
-		// Another server that found the same lock stale removes it during this pause, not after it.
+		// Two servers may find the same lock stale. The pause lets the slower one remove it before the faster one
+		// creates a new lock, which would be removed instead.
 		time.Sleep(10 * time.Millisecond)
 	}
 	return nil, errLocked
 }
 
-// isStale reports whether the server that created the lock was killed: its process is gone from this host, or the lock
-// is old.
+// isStale reports whether a killed server left the lock behind: its process is gone from this host, or the lock is old,
+// or it is still empty after a second.
 func isStale(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return false
 	}
-	if time.Since(info.ModTime()) > staleLock {
+	age := time.Since(info.ModTime())
+	if age > staleLock || (info.Size() == 0 && age > time.Second) {
 		return true
 	}
 	var pid int
@@ -708,11 +741,12 @@ func isStale(path string) bool {
 		return false
 	}
 	process, err := os.FindProcess(pid)
+	// Signal 0 only asks whether the process exists.
 	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// syncDirectory makes a rename in a directory outlast a crash. Windows and some file systems cannot do that; they are
-// taken as they are.
+// syncDirectory makes a rename in a directory survive a crash. On Windows and some file systems that is not possible,
+// and it does nothing.
 func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -729,18 +763,19 @@ func syncDirectory(path string) error {
 	return err
 }
 
-// checkFile returns the file, or nil if there is none. If it is not what this process last read or wrote, the error is
-// errForeign.
+// checkFile returns what the system knows of the file, or nil if there is no file. If the file is not what this process
+// last read or wrote, the error is errForeign.
 func (s *Store) checkFile() (fs.FileInfo, error) {
 	info, err := os.Stat(s.path)
-	if errors.Is(err, fs.ErrNotExist) && s.file == nil {
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case missing && s.info == nil:
 		return nil, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	case err != nil && !missing:
 		return nil, err
-	}
-	if err != nil || s.file == nil || !os.SameFile(info, s.file) ||
-		info.Size() != s.file.Size() || !info.ModTime().Equal(s.file.ModTime()) {
+	case missing || s.info == nil || !os.SameFile(info, s.info):
+		return nil, errForeign
+	case info.Size() != s.info.Size() || !info.ModTime().Equal(s.info.ModTime()):
 		return nil, errForeign
 	}
 	return info, nil
