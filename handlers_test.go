@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -142,7 +145,7 @@ func message(errorJSON []byte) string {
 	return e.Message
 }
 
-// indent makes JSON readable line by line, and leaves alone what is not JSON.
+// indent makes JSON readable line by line. Other text stays as it is.
 func indent(text string) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(strings.TrimSpace(text)), "", "  "); err != nil {
@@ -882,6 +885,21 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// The description names the server that serves it, so that a client made from it finds the server.
+func TestBaseURL(t *testing.T) {
+	s := freshService(t)
+	for _, baseURL := range []string{"http://localhost:8080", "http://127.0.0.1:40000"} {
+		s.baseURL = baseURL
+		var d description
+		if err := json.NewDecoder(s.do("GET /openapi.json", "").Body).Decode(&d); err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(baseURL, d.Servers[0].Variables["base_url"].Default); diff != "" {
+			t.Fatalf("the default of base_url (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // The page may offer the demo keys, and no others.
 func TestKeysOfThePage(t *testing.T) {
 	s := freshService(t)
@@ -976,6 +994,47 @@ func TestCORS(t *testing.T) {
 	if resp.StatusCode != 405 {
 		t.Errorf("without -cors-origin, a preflight has the status %d, want 405", resp.StatusCode)
 	}
+}
+
+// The time of a request counts from its arrival, however long its response is held back.
+func TestDelay(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service) {
+		s.delay = 3 * time.Second
+		for _, test := range []struct {
+			request, key string
+			status       int
+			took         time.Duration
+		}{
+			{"GET /pets", "big", 200, 3 * time.Second},
+			{"GET /nothing", "big", 404, 3 * time.Second},
+			{"GET /pets", "wrong", 401, 3 * time.Second},
+			{"GET /healthz", "big", 200, 0}, // no part of the API
+			{"GET /openapi.json", "big", 200, 0},
+		} {
+			begin := time.Now()
+			resp := s.do(test.request, "", "Authorization: Bearer "+test.key)
+			if took := time.Since(begin); resp.StatusCode != test.status || took != test.took {
+				t.Fatalf("%s with the key %s: status %d after %v, want %d after %v",
+					test.request, test.key, resp.StatusCode, took, test.status, test.took)
+			}
+		}
+
+		first := make(chan rates)
+		go func() { first <- s.ask("one") }()
+		synctest.Wait()
+		s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 57, RetryAfter: 60})
+		if diff := gocmp.Diff(rates{Status: 200, Limit: 1, ResetIn: 57}, <-first); diff != "" {
+			t.Errorf("the first request (-want +got):\n%s", diff)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/nothing", nil))
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("a request that is cancelled after a second took %v", took)
+		}
+	})
 }
 
 func TestVerbose(t *testing.T) {
