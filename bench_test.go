@@ -22,12 +22,12 @@ import (
 	"time"
 )
 
-// serveBare is what the server is measured against: net/http and its mux, sending ready-made answers of the server, each
-// given as a pattern, a newline, and what was sent.
-func serveBare(answers []string) {
+// serveBare is what the server is measured against: net/http and its mux, sending ready-made responses of the server.
+// Each is given as a pattern, a newline, and the bytes to send.
+func serveBare(responses []string) {
 	mux := http.NewServeMux()
-	for _, answer := range answers {
-		pattern, sent, _ := strings.Cut(answer, "\n")
+	for _, response := range responses {
+		pattern, sent, _ := strings.Cut(response, "\n")
 		resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(sent)), nil)
 		if err != nil {
 			log.Fatal(err)
@@ -54,7 +54,7 @@ func cpu(b testing.TB, pid int) (total time.Duration) {
 	b.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || threads == nil {
-		b.Skip("only Linux tells the processor time of another process")
+		b.Skip("only Linux reports the processor time of another process")
 	}
 	for _, thread := range threads {
 		stat, _ := os.ReadFile(thread)
@@ -65,14 +65,14 @@ func cpu(b testing.TB, pid int) (total time.Duration) {
 	return total
 }
 
-// A round is what one load of requests cost.
+// A round is what it costs to send a request many times.
 type round struct {
-	cpu, p99  time.Duration // the first per request
+	cpu, p99  time.Duration // of a request
 	perSecond float64
 }
 
-// load sends the request n times over 32 connections.
-func load(b testing.TB, p *process, request string, n int) round {
+// drive sends the request n times over 32 connections.
+func drive(b testing.TB, p *process, request string, n int) round {
 	b.Helper()
 	const connections = 32
 	took := make([]time.Duration, connections*(n/connections))
@@ -86,11 +86,11 @@ func load(b testing.TB, p *process, request string, n int) round {
 				return
 			}
 			defer conn.Close()
-			answers, sent := bufio.NewReaderSize(conn, 32<<10), []byte(request)
+			responses, sent := bufio.NewReaderSize(conn, 32<<10), []byte(request)
 			for i := range n / connections {
 				start := time.Now()
 				conn.Write(sent)
-				resp, err := http.ReadResponse(answers, nil)
+				resp, err := http.ReadResponse(responses, nil)
 				if err != nil || resp.StatusCode > 201 {
 					b.Errorf("%v %v", resp, err)
 					return
@@ -103,10 +103,11 @@ func load(b testing.TB, p *process, request string, n int) round {
 	clients.Wait()
 	elapsed, used := time.Since(begin), cpu(b, p.Process.Pid)-before
 	slices.Sort(took)
-	return round{used / time.Duration(len(took)), took[len(took)*99/100], float64(len(took)) / elapsed.Seconds()}
+	n = len(took)
+	return round{cpu: used / time.Duration(n), p99: took[n*99/100], perSecond: float64(n) / elapsed.Seconds()}
 }
 
-// loadHeader ends the request line of a load, and has the key that it cannot spend.
+// loadHeader ends the request line of a request to drive, and has a key whose limits cannot be reached.
 const loadHeader = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
 
 // TestAgainstBare prints what a request costs the server beside what it costs net/http alone. COMPARE is the
@@ -121,7 +122,8 @@ func TestAgainstBare(t *testing.T) {
 	synced := start(t, "-keys", keys, "-data", petsFile(t, 1000))
 
 	body := `{"name":"Pet number 1001","categoryId":1,"status":"available"}`
-	post := "POST /pets" + loadHeader + "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+	post := fmt.Sprintf("POST /pets%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		loadHeader, len(body), body)
 	kinds := []struct {
 		name, request string
 		server        *process
@@ -136,8 +138,8 @@ func TestAgainstBare(t *testing.T) {
 	s := newService(t, "", false)
 	defer s.store.Close()
 	s.store.current = manyPets(1000)
-	var answers []string
-	// The mux of the bare server tells lists apart by their path, for it reads no query.
+	var responses []string
+	// The mux of the bare server does not look at the query, so there each list has a path of its own.
 	for i, pattern := range []string{"GET /pets/{petId}", "GET /twenty", "GET /hundred", "POST /pets"} {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(kinds[i].request)))
 		if err != nil {
@@ -148,18 +150,19 @@ func TestAgainstBare(t *testing.T) {
 		s.handler.ServeHTTP(w, r)
 		var sent strings.Builder
 		w.Result().Write(&sent)
-		answers = append(answers, pattern+"\n"+sent.String())
+		responses = append(responses, pattern+"\n"+sent.String())
 	}
-	bare := startBare(t, answers)
+	bare := startBare(t, responses)
 	paths := strings.NewReplacer("/pets?limit=20 ", "/twenty ", "/pets?limit=100 ", "/hundred ")
 
-	t.Logf("%-18s %8s %8s %6s   %-18s %9s %9s %8s %8s", "CPU per request", "bare", "server", "ratio", "median (range)", "bare/s", "server/s", "bare p99", "server p99")
+	t.Logf("%-18s %8s %8s %6s   %-18s %9s %9s %8s %10s", "CPU per request",
+		"bare", "server", "ratio", "median (range)", "bare/s", "server/s", "bare p99", "server p99")
 	for _, kind := range kinds {
 		var ours, theirs []round
 		var ratios []float64
 		for range rounds {
-			a := load(t, bare, paths.Replace(kind.request), kind.n)
-			b := load(t, kind.server, kind.request, kind.n)
+			a := drive(t, bare, paths.Replace(kind.request), kind.n)
+			b := drive(t, kind.server, kind.request, kind.n)
 			ours, theirs = append(ours, b), append(theirs, a)
 			ratios = append(ratios, float64(b.cpu)/float64(a.cpu))
 		}
@@ -168,20 +171,21 @@ func TestAgainstBare(t *testing.T) {
 			return slices.MinFunc(rounds, func(a, b round) int { return int(a.cpu - b.cpu) })
 		}
 		a, b := best(theirs), best(ours)
-		t.Logf("%-18s %8v %8v %6.2f   %.2f (%.2f-%.2f)   %9.0f %9.0f %8v %8v", kind.name, a.cpu, b.cpu, float64(b.cpu)/float64(a.cpu),
-			ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], a.perSecond, b.perSecond, a.p99.Round(time.Microsecond), b.p99.Round(time.Microsecond))
+		t.Logf("%-18s %8v %8v %6.2f   %.2f (%.2f-%.2f)   %9.0f %9.0f %8v %10v", kind.name,
+			a.cpu, b.cpu, float64(b.cpu)/float64(a.cpu), ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1],
+			a.perSecond, b.perSecond, a.p99.Round(time.Microsecond), b.p99.Round(time.Microsecond))
 	}
 }
 
 // startBare runs this test binary as the bare server.
-func startBare(t testing.TB, answers []string) *process {
+func startBare(t testing.TB, responses []string) *process {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(path)
-	cmd.Env = append(os.Environ(), "PETSTORE_BARE="+strings.Join(answers, "\x1e"))
+	cmd.Env = append(os.Environ(), "PETSTORE_BARE="+strings.Join(responses, "\x1e"))
 	return startCommand(t, cmd)
 }
 
@@ -198,9 +202,10 @@ func petsFile(t testing.TB, n int) string {
 // manyPets returns a state of n pets in one category.
 func manyPets(n int) *state {
 	st := new(state)
-	st.categories.insert(1, newRecord(Category{1, NewCategory{Name: "Dogs"}}))
+	st.categories.insert(1, newRecord(Category{ID: 1, NewCategory: NewCategory{Name: "Dogs"}}))
 	for id := int64(1); id <= int64(n); id++ {
-		st.pets.insert(id, newRecord(Pet{id, NewPet{fmt.Sprintf("Pet number %d", id), 1, Available}, id % 100}))
+		body := NewPet{Name: fmt.Sprintf("Pet number %d", id), CategoryID: 1, Status: Available}
+		st.pets.insert(id, newRecord(Pet{ID: id, NewPet: body, quantity: id % 100}))
 	}
 	return st
 }
@@ -220,7 +225,7 @@ func BenchmarkHandler(b *testing.B) {
 				s := newService(b, "", false)
 				defer s.store.Close()
 				s.store.current = st
-				w := discard{http.Header{}}
+				w := discard{header: http.Header{}}
 				r := httptest.NewRequest(bench.method, bench.target, nil)
 				r.Header.Set("Authorization", "Bearer big")
 				b.ReportAllocs()
@@ -245,10 +250,10 @@ func BenchmarkSnapshot(b *testing.B) {
 	for _, n := range []int{1000, 1_000_000} {
 		st := manyPets(n)
 		var file bytes.Buffer
-		st.write(&file)
+		st.writeTo(&file)
 		b.Run(fmt.Sprintf("save/%d", n), func(b *testing.B) {
 			s := open(b, filepath.Join(b.TempDir(), "petstore.json"), false)
-			close(s.quit) // replaceFile is for one goroutine alone
+			close(s.quit) // replaceFile is for one goroutine at a time
 			<-s.done
 			b.SetBytes(int64(file.Len()))
 			for b.Loop() {
@@ -260,7 +265,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		b.Run(fmt.Sprintf("write/%d", n), func(b *testing.B) {
 			b.SetBytes(int64(file.Len()))
 			for b.Loop() {
-				st.write(io.Discard)
+				st.writeTo(io.Discard)
 			}
 		})
 		b.Run(fmt.Sprintf("load/%d", n), func(b *testing.B) {
@@ -274,7 +279,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// BenchmarkGroupCommit tells how many of the writes of 32 clients share a save.
+// BenchmarkGroupCommit reports how many of the writes of 32 clients share a save.
 func BenchmarkGroupCommit(b *testing.B) {
 	s := newService(b, petsFile(b, 1000), true)
 	defer s.store.Close()
@@ -307,7 +312,7 @@ func BenchmarkGroupCommit(b *testing.B) {
 	b.ReportMetric(float64(b.N)/float64(len(saves)), "writes/save")
 }
 
-// TestMillionPets prints what a million pets cost: the start, the memory, and what reads notice of a save.
+// TestMillionPets prints what a million pets cost: the start, the memory, and how much a save slows down reads.
 func TestMillionPets(t *testing.T) {
 	if os.Getenv("COMPARE") == "" {
 		t.Skip("COMPARE=5 measures the server with a million pets")
@@ -327,12 +332,12 @@ func TestMillionPets(t *testing.T) {
 	}
 	get := "GET /pets?limit=20&after=500000" + loadHeader + "\r\n"
 	const n = 60000
-	load(t, p, get, n)
+	drive(t, p, get, n)
 	status := read(t, fmt.Sprintf("/proc/%d/status", p.Process.Pid))
 	resident, _, _ := strings.Cut(status[strings.Index(status, "VmRSS:"):], "\n")
 	t.Logf("after %d reads %s", n, resident)
 	for range 3 {
-		quiet := load(t, p, get, n)
+		quiet := drive(t, p, get, n)
 		stop := make(chan bool)
 		var writer sync.WaitGroup
 		writer.Go(func() { // a write now and then makes every tick save
@@ -341,14 +346,15 @@ func TestMillionPets(t *testing.T) {
 				case <-stop:
 					return
 				case <-time.After(100 * time.Millisecond):
-					load(t, p, "PATCH /inventory/5"+loadHeader+"Content-Length: 14\r\n\r\n{\"quantity\":5}", 32)
+					drive(t, p, "PATCH /inventory/5"+loadHeader+"Content-Length: 14\r\n\r\n{\"quantity\":5}", 32)
 				}
 			}
 		})
-		saving := load(t, p, get, n)
+		saving := drive(t, p, get, n)
 		close(stop)
 		writer.Wait()
-		t.Logf("99th percentile of reads: %v, and while it saves each second %v (%.2f times)", quiet.p99.Round(time.Microsecond),
-			saving.p99.Round(time.Microsecond), float64(saving.p99)/float64(quiet.p99))
+		t.Logf("99th percentile of reads: %v, and while it saves each second %v (%.2f times)",
+			quiet.p99.Round(time.Microsecond), saving.p99.Round(time.Microsecond),
+			float64(saving.p99)/float64(quiet.p99))
 	}
 }

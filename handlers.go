@@ -3,13 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log"
+	"maps"
 	"math"
 	"mime"
 	"net/http"
@@ -18,42 +16,45 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"time"
 )
-
-// maxBody is the largest request body, in bytes.
-const maxBody = 64 << 10
-
-// docs holds the description of the API and the page that shows it.
-//
-//go:embed docs
-var docs embed.FS
-
-// deprecation announces the end of getPet (RFC 9745, RFC 8594): deprecated on 2026-11-20.
-var deprecation = []headerLine{
-	{"Deprecation", "@1795132800"},
-	{"Sunset", "Thu, 05 Dec 2030 00:00:00 GMT"},
-	{"Link", `</pets>; rel="successor-version"`},
-}
 
 // Server answers the requests of the API from its store.
 type Server struct {
-	store      *Store
-	limits     *Limits
-	log        *log.Logger
-	verbose    bool   // log each request
-	origin     string // whose pages may call the API (CORS); empty: none
-	publicKeys string // the demo keys, where the server runs on them
-	mux        *http.ServeMux
+	store    *Store
+	limits   *Limits
+	logger   *log.Logger
+	mux      *http.ServeMux
+	verbose  bool          // log each request
+	delay    time.Duration // hold back each response of the API for that long
+	origin   string        // the web pages of this origin may call the API (CORS); empty for none
+	demoKeys string        // the keys that the page may offer, as a keys file; empty unless they are public
+	baseURL  string        // as the server prints it at its start, and openapi.json names it
 }
 
-// A route is a pattern of http.ServeMux and what answers it.
+// A handler returns the response to a request, or the error to send instead. It never sees the ResponseWriter.
+type handler func(*http.Request) (response, error)
+
+// A response is what a handler wants sent: JSON, unless its own header names another Content-Type.
+type response struct {
+	status int
+	body   []byte
+	header []headerLine
+}
+
+// jsonResponse ends the JSON with a newline, so that in a terminal the prompt comes on the next line. Clip makes append
+// copy the JSON, which may be a record's and must not change.
+func jsonResponse(status int, json []byte) response {
+	return response{status: status, body: append(slices.Clip(json), '\n')}
+}
+
+// A route is a pattern of http.ServeMux and the handler for it.
 type route struct {
 	pattern string
-	handler handler
+	handle  handler
 }
 
-// routes is the API, as docs/openapi.json describes it.
+// routes are the operations that docs/openapi.json describes, in its order.
 func (s *Server) routes() []route {
 	return []route{
 		{"GET /pets", s.listPets},
@@ -77,114 +78,216 @@ func (s *Server) routes() []route {
 	}
 }
 
-// handler returns the whole service: the API, and the pages that need no key and spend no quota.
-func (s *Server) handler() http.Handler {
+// openRoutes are not part of the API: they need no key and use up no quota.
+func (s *Server) openRoutes() []route {
+	return []route{
+		{"/{$}", s.getDocument},
+		{"/openapi.json", s.getDocument},
+		{"/docs/{file}", s.getDocument},
+		{"/healthz", s.getHealth},
+	}
+}
+
+// newMux returns the mux of the whole service.
+func (s *Server) newMux() *http.ServeMux {
 	s.mux = http.NewServeMux()
-	for _, route := range s.routes() {
-		s.mux.Handle(route.pattern, s.serve(route.handler, false))
+	for _, r := range s.routes() {
+		s.mux.Handle(r.pattern, s.wrap(r.handle, true))
 	}
-	s.mux.Handle("/", s.serve(s.noRoute, false))
-	for _, page := range []route{{"/{$}", s.page}, {"/docs/{file}", s.page}, {"/openapi.json", s.page}, {"/healthz", s.health}} {
-		s.mux.Handle("GET "+page.pattern, s.serve(page.handler, true))
-		s.mux.Handle(page.pattern, s.serve(s.noRoute, true))
+	s.mux.Handle("/", s.wrap(s.noRoute, true))
+	for _, r := range s.openRoutes() {
+		s.mux.Handle("GET "+r.pattern, s.wrap(r.handle, false))
+		s.mux.Handle(r.pattern, s.wrap(s.noRoute, false)) // the other methods need no key either
 	}
-	s.mux.Handle("GET /docs/keys.json", s.serve(s.keys, true))
 	return s.mux
 }
 
-// noRoute answers 405 where the path is known with another method (RFC 9110, section 15.5.6), and 404 elsewhere.
-func (s *Server) noRoute(r *http.Request) (answer, error) {
+// wrap makes an http.Handler of a handler. Nothing else in this program writes to a ResponseWriter, so every response
+// of a handler gets the same headers, and every failure the same shape.
+func (s *Server) wrap(h handler, inAPI bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		var planName string
+		var resp response
+		switch {
+		case s.isPreflight(r):
+			resp = preflight
+		case inAPI:
+			var q quota
+			var err error
+			planName, q, err = s.limits.admit(r, begin)
+			q.setHeaders(w.Header())
+			if err != nil {
+				resp = s.failure(err)
+			} else {
+				resp = s.respond(w, r, h)
+			}
+			s.holdBack(r)
+		default:
+			resp = s.respond(w, r, h)
+		}
+		s.send(w, r, resp)
+		if s.verbose {
+			s.logger.Printf("%s %q %d %s plan=%q", r.Method, r.URL.Path, resp.status, time.Since(begin), planName)
+		}
+	})
+}
+
+// maxBody is the size limit of a request body: 64 KiB.
+const maxBody = 64 << 10
+
+// respond returns the response of the handler, or that of its error.
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, h handler) (resp response) {
+	// The handler gets a copy of the request: net/http later asks the original Body whether the client is still waiting
+	// for the go-ahead to send it (Expect: 100-continue).
+	limited := *r
+	limited.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	failed := catch(func() (err error) {
+		resp, err = h(&limited)
+		return err
+	})
+	if failed != nil {
+		return s.failure(failed)
+	}
+	return resp
+}
+
+// holdBack waits for as long as -delay says, or until the client gives up.
+func (s *Server) holdBack(r *http.Request) {
+	if s.delay > 0 {
+		select {
+		case <-time.After(s.delay):
+		case <-r.Context().Done():
+		}
+	}
+}
+
+// failure returns the response for an error. An error that is not an Error is a fault of this program: the client
+// gets a 500, and the log gets the details.
+func (s *Server) failure(err error) response {
+	var e *Error
+	if !errors.As(err, &e) {
+		s.logger.Print(err)
+		e = fail(http.StatusInternalServerError,
+			"The server failed on this request; try again, and report it if it fails again.")
+	}
+	resp := jsonResponse(e.Status, encode(e))
+	resp.header = e.header
+	return resp
+}
+
+// send adds the headers that every response has, and writes it.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, resp response) {
+	header := w.Header()
+	if s.origin != "" {
+		header.Set("Access-Control-Allow-Origin", s.origin)
+		header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, "+
+			"Retry-After, Location, Link, Allow, Deprecation, Sunset")
+	}
+	if r.TransferEncoding != nil {
+		// A request with both Transfer-Encoding and Content-Length may hide another request. net/http does not say
+		// whether it had both, so its connection is not used again (RFC 9112, section 6.1).
+		header.Set("Connection", "close")
+	}
+	if resp.body != nil {
+		header.Set("Content-Type", "application/json")
+		header.Set("Content-Length", strconv.Itoa(len(resp.body)))
+	}
+	for _, line := range resp.header {
+		header.Set(line.name, line.value)
+	}
+	w.WriteHeader(resp.status)
+	w.Write(resp.body)
+}
+
+// isPreflight reports whether the request is a preflight: a browser asks whether a page of another origin may send its
+// request (Fetch standard, section 3.2.2). A preflight carries no key.
+func (s *Server) isPreflight(r *http.Request) bool {
+	return s.origin != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
+}
+
+var preflight = response{status: http.StatusNoContent, header: []headerLine{
+	{"Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE"},
+	{"Access-Control-Allow-Headers", "Authorization, X-API-Key, Content-Type"},
+	{"Access-Control-Max-Age", "600"},
+}}
+
+// noRoute handles what no other route matches. If the path supports other methods, the error is 405 (RFC 9110, section
+// 15.5.6), else 404. It asks the mux which methods those are.
+func (s *Server) noRoute(r *http.Request) (response, error) {
 	var allowed []string
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
 		_, pattern := s.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
-		if strings.Contains(pattern, " ") { // a pattern without a method leads back here
+		if strings.Contains(pattern, " ") { // patterns without a method lead here
 			allowed = append(allowed, method)
 		}
 	}
-	if allowed == nil || slices.Contains(allowed, r.Method) {
-		return answer{}, fail(http.StatusNotFound, "There is nothing at this path; GET /openapi.json lists the operations.")
+	if allowed == nil || slices.Contains(allowed, r.Method) { // allowed, but getDocument has no such document
+		return response{}, fail(http.StatusNotFound,
+			"This path does not exist; GET /openapi.json lists the operations.")
 	}
 	allow := strings.Join(allowed, ", ")
-	return answer{}, fail(http.StatusMethodNotAllowed, "This path does not take the method; use %s.", allow).with("Allow", allow)
+	return response{}, fail(http.StatusMethodNotAllowed, "Method not allowed; this path supports %s.", allow).
+		with("Allow", allow)
 }
 
-// page answers with a file of docs. Its policy lets it load nothing from elsewhere, and a browser that has it
-// asks each time whether it is still the same (RFC 9110, section 13.1.2).
-func (s *Server) page(r *http.Request) (answer, error) {
-	name := cmp.Or(r.PathValue("file"), strings.TrimPrefix(r.URL.Path, "/"), "index.html")
-	body, err := docs.ReadFile("docs/" + name)
-	if err != nil {
-		return s.noRoute(r)
-	}
-	etag := fmt.Sprintf(`"%x"`, sha256.Sum256(body))
-	a := answer{http.StatusOK, body, []headerLine{
-		{"Content-Type", contentTypes[path.Ext(name)]},
-		{"Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-		{"X-Content-Type-Options", "nosniff"},
-		{"Cache-Control", "no-cache"},
-		{"ETag", etag},
-	}}
-	if r.Header.Get("If-None-Match") == etag {
-		a.status, a.body = http.StatusNotModified, nil
-	}
-	return a, nil
-}
+// The operations follow, in the order of routes. What they have in common comes after them: the collections pets,
+// categories, orders and inventory; list, get, create, replace and remove; how bodies and queries are read.
 
-// contentTypes are those of the files in docs, on every system alike.
-var contentTypes = map[string]string{
-	".html": "text/html; charset=utf-8",
-	".css":  "text/css; charset=utf-8",
-	".js":   "text/javascript; charset=utf-8",
-	".json": "application/json",
-	".png":  "image/png",
-	".svg":  "image/svg+xml",
-}
-
-// keys tells the page which keys it may offer: the demo keys, and none where the server has its own.
-func (s *Server) keys(*http.Request) (answer, error) {
-	return answer{status: http.StatusOK, body: []byte(cmp.Or(s.publicKeys, "[]"))}, nil
-}
-
-func (s *Server) health(*http.Request) (answer, error) {
-	if s.store.failing() != nil {
-		return answer{}, errUnsaved
-	}
-	return answer{status: http.StatusOK, body: []byte(`{"status":"ok"}` + "\n")}, nil
-}
-
-func (s *Server) listPets(r *http.Request) (answer, error) {
+func (s *Server) listPets(r *http.Request) (response, error) {
 	q := parseQuery(r, "status", "categoryId")
-	status, category := PetStatus(q.values.Get("status")), q.number("categoryId", 0, 1, math.MaxInt64)
-	if status != "" && !slices.Contains(statuses, status) {
-		q.err = cmp.Or(q.err, invalid("status must be available, pending or sold."))
-	}
+	status := q.status("status")
+	category := q.integer("categoryId", 0, 1, math.MaxInt64) // 0 if it is left out, or else at least 1
 	return list(s, q, pets, func(p *Pet) bool {
 		return (status == "" || p.Status == status) && (category == 0 || p.CategoryID == category)
 	})
 }
 
-func (s *Server) createPet(r *http.Request) (answer, error) {
-	return keep(s, r, pets, &NewPet{Status: Available}, makePet)
-}
-
-func (s *Server) getPet(r *http.Request) (answer, error) {
-	a, err := get(s, r, pets)
-	if err != nil {
-		a = s.failure(err)
+func (s *Server) createPet(r *http.Request) (response, error) {
+	body := NewPet{Status: Available}
+	if err := decodeBody(r, &body); err != nil {
+		return response{}, err
 	}
-	a.header = deprecation
-	return a, nil
+	return create(s, pets, func(next *state, id int64) (Pet, error) {
+		if err := next.checkCategory(body.CategoryID); err != nil {
+			return Pet{}, err
+		}
+		return Pet{ID: id, NewPet: body}, nil
+	})
 }
 
-func (s *Server) replacePet(r *http.Request) (answer, error) {
-	return keep(s, r, pets, &NewPet{Status: Available}, makePet)
+// deprecation announces the end of getPet, with every 200, 400 and 404 (RFC 9745, RFC 8594): it has been deprecated
+// since 2026-11-20, and will be removed after the sunset. It is there to practise with; the other get operations stay.
+var deprecation = []headerLine{
+	{"Deprecation", "@1795132800"},
+	{"Sunset", "Thu, 05 Dec 2030 00:00:00 GMT"},
+	{"Link", `</pets>; rel="successor-version"`},
 }
 
-func makePet(next *state, id int64, body *NewPet, old Pet) (Pet, error) {
-	return Pet{id, *body, old.Quantity}, next.checkCategory(body.CategoryID)
+func (s *Server) getPet(r *http.Request) (response, error) {
+	resp, err := get(s, r, pets)
+	if err != nil {
+		resp = s.failure(err) // here, and not in respond, to add the headers
+	}
+	resp.header = append(resp.header, deprecation...)
+	return resp, nil
 }
 
-func (s *Server) deletePet(r *http.Request) (answer, error) {
+func (s *Server) replacePet(r *http.Request) (response, error) {
+	body := NewPet{Status: Available}
+	if err := decodeBody(r, &body); err != nil {
+		return response{}, err
+	}
+	return replace(s, r, pets, func(next *state, pet Pet) (Pet, error) {
+		if err := next.checkCategory(body.CategoryID); err != nil {
+			return Pet{}, err
+		}
+		pet.NewPet = body
+		return pet, nil
+	})
+}
+
+func (s *Server) deletePet(r *http.Request) (response, error) {
 	return remove(s, r, pets, func(next *state, pet Pet) error {
 		for id, order := range next.orders.after(0) {
 			if order.value.PetID != nil && *order.value.PetID == pet.ID {
@@ -195,261 +298,285 @@ func (s *Server) deletePet(r *http.Request) (answer, error) {
 	})
 }
 
-func (s *Server) listCategories(r *http.Request) (answer, error) {
-	return list(s, parseQuery(r), categories, nil)
+func (s *Server) listCategories(r *http.Request) (response, error) {
+	return list(s, parseQuery(r), categories, all)
 }
 
-func (s *Server) createCategory(r *http.Request) (answer, error) {
-	return keep(s, r, categories, &NewCategory{}, makeCategory)
+func (s *Server) createCategory(r *http.Request) (response, error) {
+	var body NewCategory
+	if err := decodeBody(r, &body); err != nil {
+		return response{}, err
+	}
+	return create(s, categories, func(_ *state, id int64) (Category, error) {
+		return Category{ID: id, NewCategory: body}, nil
+	})
 }
 
-func (s *Server) getCategory(r *http.Request) (answer, error) { return get(s, r, categories) }
-
-func (s *Server) replaceCategory(r *http.Request) (answer, error) {
-	return keep(s, r, categories, &NewCategory{}, makeCategory)
+func (s *Server) getCategory(r *http.Request) (response, error) {
+	return get(s, r, categories)
 }
 
-func makeCategory(_ *state, id int64, body *NewCategory, _ Category) (Category, error) {
-	return Category{id, *body}, nil
+func (s *Server) replaceCategory(r *http.Request) (response, error) {
+	var body NewCategory
+	if err := decodeBody(r, &body); err != nil {
+		return response{}, err
+	}
+	return replace(s, r, categories, func(_ *state, category Category) (Category, error) {
+		category.NewCategory = body
+		return category, nil
+	})
 }
 
-func (s *Server) deleteCategory(r *http.Request) (answer, error) {
+func (s *Server) deleteCategory(r *http.Request) (response, error) {
 	return remove(s, r, categories, func(next *state, category Category) error {
 		for id, pet := range next.pets.after(0) {
 			if pet.value.CategoryID == category.ID {
-				return fail(http.StatusConflict, "Pet %d belongs to this category; delete or change that pet first.", id)
+				return fail(http.StatusConflict,
+					"Pet %d belongs to this category; delete or change that pet first.", id)
 			}
 		}
 		return nil
 	})
 }
 
-func (s *Server) listOrders(r *http.Request) (answer, error) {
-	return list(s, parseQuery(r), orders, nil)
+func (s *Server) listOrders(r *http.Request) (response, error) {
+	return list(s, parseQuery(r), orders, all)
 }
 
-func (s *Server) createOrder(r *http.Request) (answer, error) {
-	return keep(s, r, orders, &Order{}, makeOrder)
-}
-
-func (s *Server) getOrder(r *http.Request) (answer, error) { return get(s, r, orders) }
-
-func (s *Server) replaceOrder(r *http.Request) (answer, error) {
-	return keep(s, r, orders, &Order{}, makeOrder)
-}
-
-func makeOrder(next *state, id int64, body *Order, old Order) (Order, error) {
-	switch {
-	case body.ID != nil && old.ID == nil:
-		return old, invalid("id is given by the server; leave it out.")
-	case body.ID != nil && *body.ID != id:
-		return old, invalid("id must be %d, as in the path, or be left out.", id)
-	case old.Complete && !body.Complete:
-		return old, fail(http.StatusConflict, "The order is complete and stays so; send complete as true.")
+func (s *Server) createOrder(r *http.Request) (response, error) {
+	var body Order
+	if err := decodeBody(r, &body); err != nil {
+		return response{}, err
 	}
-	body.ID = &id
-	return *body, next.checkPet(body.PetID)
+	if body.ID != nil {
+		return response{}, invalid("id is assigned by the server; leave it out.")
+	}
+	return create(s, orders, func(next *state, id int64) (Order, error) {
+		if err := next.checkPet(body.PetID); err != nil {
+			return Order{}, err
+		}
+		body.ID = &id
+		return body, nil
+	})
 }
 
-func (s *Server) cancelOrder(r *http.Request) (answer, error) {
+func (s *Server) getOrder(r *http.Request) (response, error) {
+	return get(s, r, orders)
+}
+
+func (s *Server) replaceOrder(r *http.Request) (response, error) {
+	var body Order
+	if err := decodeBody(r, &body); err != nil {
+		return response{}, err
+	}
+	return replace(s, r, orders, func(next *state, old Order) (Order, error) {
+		if body.ID != nil && *body.ID != *old.ID {
+			return Order{}, invalid("id must be %d, as in the path, or be left out.", *old.ID)
+		}
+		if old.Complete && !body.Complete {
+			return Order{}, fail(http.StatusConflict, "A complete order cannot be reopened; send complete as true.")
+		}
+		if err := next.checkPet(body.PetID); err != nil {
+			return Order{}, err
+		}
+		body.ID = old.ID
+		return body, nil
+	})
+}
+
+func (s *Server) cancelOrder(r *http.Request) (response, error) {
 	return remove(s, r, orders, func(_ *state, order Order) error {
 		if order.Complete {
-			return fail(http.StatusConflict, "The order is complete; only an open order can be cancelled.")
+			return fail(http.StatusConflict, "A complete order cannot be cancelled.")
 		}
 		return nil
 	})
 }
 
-func (s *Server) listInventory(r *http.Request) (answer, error) {
-	return list(s, parseQuery(r), inventory, nil)
+func (s *Server) listInventory(r *http.Request) (response, error) {
+	return list(s, parseQuery(r), inventory, all)
 }
 
-func (s *Server) getInventory(r *http.Request) (answer, error) { return get(s, r, inventory) }
+func (s *Server) getInventory(r *http.Request) (response, error) {
+	return get(s, r, inventory)
+}
 
-func (s *Server) updateInventory(r *http.Request) (answer, error) {
-	return keep(s, r, inventory, &InventoryUpdate{}, func(_ *state, _ int64, body *InventoryUpdate, pet Pet) (Pet, error) {
-		pet.Quantity = body.Quantity
+func (s *Server) updateInventory(r *http.Request) (response, error) {
+	var body InventoryUpdate
+	if err := decodeBody(r, &body); err != nil {
+		return response{}, err
+	}
+	return replace(s, r, inventory, func(_ *state, pet Pet) (Pet, error) {
+		pet.quantity = body.Quantity
 		return pet, nil
 	})
 }
 
-// A kind is a table as the API sees it.
-type kind[T any] struct {
-	param string // names a record in paths
-	table func(*state) *table[T]
-	show  func(*record[T]) []byte // the JSON line of a record
+// A collection is a table as the API shows it.
+type collection[T any] struct {
+	path  string                  // of the list
+	noun  string                  // for a record, in messages
+	param string                  // the path parameter that is a record's id
+	in    func(*state) *table[T]  // returns the table
+	json  func(*record[T]) []byte // returns a record as clients see it
 }
 
-var (
-	categories = kind[Category]{"categoryId", func(st *state) *table[Category] { return &st.categories }, itself[Category]}
-	pets       = kind[Pet]{"petId", func(st *state) *table[Pet] { return &st.pets }, itself[Pet]}
-	orders     = kind[Order]{"orderId", func(st *state) *table[Order] { return &st.orders }, itself[Order]}
-	inventory  = kind[Pet]{"petId", pets.table, inventoryItem}
-)
-
-func itself[T any](r *record[T]) []byte { return r.json }
-
-func inventoryItem(r *record[Pet]) []byte {
-	return encode(InventoryItem{r.value.ID, r.value.Quantity, r.value.Status})
+var pets = collection[Pet]{
+	path:  "/pets",
+	noun:  "pet",
+	param: "petId",
+	in:    func(st *state) *table[Pet] { return &st.pets },
+	json:  func(r *record[Pet]) []byte { return r.encoded },
 }
 
-// list answers with the records that match, or all where match is nil, from behind the query's after up
-// to its limit, and with a Link to the next ones where more follow (RFC 8288).
-func list[T any](s *Server, q *query, k kind[T], match func(*T) bool) (answer, error) {
-	limit, after := q.number("limit", 20, 1, 100), q.number("after", 0, 0, math.MaxInt64)
+var categories = collection[Category]{
+	path:  "/categories",
+	noun:  "category",
+	param: "categoryId",
+	in:    func(st *state) *table[Category] { return &st.categories },
+	json:  func(r *record[Category]) []byte { return r.encoded },
+}
+
+var orders = collection[Order]{
+	path:  "/store/orders",
+	noun:  "order",
+	param: "orderId",
+	in:    func(st *state) *table[Order] { return &st.orders },
+	json:  func(r *record[Order]) []byte { return r.encoded },
+}
+
+// inventory is the pets again, but shown as their stock.
+var inventory = collection[Pet]{
+	path:  "/inventory",
+	noun:  "pet",
+	param: "petId",
+	in:    pets.in,
+	json: func(r *record[Pet]) []byte {
+		return encode(InventoryItem{PetID: r.value.ID, Quantity: r.value.quantity, Status: r.value.Status})
+	},
+}
+
+// The functions below would be methods of Server, if methods could have type parameters of their own.
+
+// list returns the first records that match and whose ids are greater than the query's after, at most limit of them.
+// If more follow, the Link header leads to them (RFC 8288). For example, if there are records 1, 2, 3 and 5, ?limit=2
+// returns 1 and 2 with a link to ?after=2&limit=2, and that returns 3 and 5 with no link.
+func list[T any](s *Server, q *query, c collection[T], match func(*T) bool) (response, error) {
+	limit := q.integer("limit", 20, 1, 100)
+	after := q.integer("after", 0, 0, math.MaxInt64)
 	if q.err != nil {
-		return answer{}, q.err
+		return response{}, q.err
 	}
-	const usual = 96 // bytes of a record; a list of 100 that grows as it is filled takes twice the time
-	a := answer{status: http.StatusOK, body: append(make([]byte, 0, limit*usual), '[')}
-	left, last := limit, int64(0)
-	for id, record := range k.table(s.store.view()).after(after) {
-		if match != nil && !match(&record.value) {
+	const recordSize = 96 // bytes; an estimate, since a body that grows as it is filled takes twice the time
+	resp := response{status: http.StatusOK, body: append(make([]byte, 0, limit*recordSize), '[')}
+	var count, last int64
+	for id, record := range c.in(s.store.view()).after(after) {
+		if !match(&record.value) {
 			continue
 		}
-		if left == 0 {
-			a.header = []headerLine{{"Link", q.link(last, limit)}}
+		if count == limit {
+			resp.header = []headerLine{{"Link", q.nextPage(c.path, last, limit)}}
 			break
 		}
-		if left < limit {
-			a.body = append(a.body, ",\n"...)
+		if count > 0 {
+			resp.body = append(resp.body, ",\n"...)
 		}
-		line := k.show(record)
-		a.body = append(a.body, line[:len(line)-len("\n")]...)
-		left, last = left-1, id
+		resp.body = append(resp.body, c.json(record)...)
+		count, last = count+1, id
 	}
-	a.body = append(a.body, "]\n"...)
-	return a, nil
+	resp.body = append(resp.body, "]\n"...)
+	return resp, nil
 }
 
-// get answers with the record that the path names.
-func get[T any](s *Server, r *http.Request, k kind[T]) (answer, error) {
-	_, record, err := find(s.store.view(), r, k)
+// all matches every record.
+func all[T any](*T) bool { return true }
+
+// get returns the record that the path names.
+func get[T any](s *Server, r *http.Request, c collection[T]) (response, error) {
+	_, record, err := find(s.store.view(), r, c)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	return answer{status: http.StatusOK, body: k.show(record)}, nil
+	return jsonResponse(http.StatusOK, c.json(record)), nil
 }
 
-// keep decodes the body and keeps the record that build returns for it: in the place of the old one where the
-// path names one, else under the next id.
-func keep[T any, B body](s *Server, r *http.Request, k kind[T], body B,
-	build func(next *state, id int64, body B, old T) (T, error)) (answer, error) {
-	if err := decode(r, body); err != nil {
-		return answer{}, err
-	}
-	var a answer
-	err := s.store.update(func(next *state) error {
-		table, created := k.table(next), r.PathValue(k.param) == ""
-		id, old := table.last+1, &record[T]{}
-		if !created {
-			var err error
-			if id, old, err = find(next, r, k); err != nil {
-				return err
-			}
+// create adds the record that build returns for the next id.
+func create[T any](s *Server, c collection[T],
+	build func(next *state, id int64) (T, error)) (resp response, err error) {
+	err = s.store.update(func(next *state) error {
+		table := c.in(next)
+		id, err := table.nextID()
+		if err != nil {
+			return err
 		}
-		value, err := build(next, id, body, old.value)
+		value, err := build(next, id)
 		if err != nil {
 			return err
 		}
 		record := newRecord(value)
-		a = answer{status: http.StatusOK, body: k.show(record)}
-		if !created {
-			table.put(id, record)
-			return nil
-		}
-		a.status = http.StatusCreated
-		a.header = []headerLine{{"Location", r.URL.Path + "/" + strconv.FormatInt(id, 10)}}
-		return table.insert(id, record)
+		table.insert(id, record)
+		resp = jsonResponse(http.StatusCreated, c.json(record))
+		resp.header = []headerLine{{"Location", c.path + "/" + strconv.FormatInt(id, 10)}}
+		return nil
 	})
-	return a, err
+	return resp, err
 }
 
-// remove deletes the record that the path names, unless check objects.
-func remove[T any](s *Server, r *http.Request, k kind[T], check func(next *state, old T) error) (answer, error) {
+// replace puts what build returns in the place of the record that the path names.
+func replace[T any](s *Server, r *http.Request, c collection[T],
+	build func(next *state, old T) (T, error)) (resp response, err error) {
+	err = s.store.update(func(next *state) error {
+		id, old, err := find(next, r, c)
+		if err != nil {
+			return err
+		}
+		value, err := build(next, old.value)
+		if err != nil {
+			return err
+		}
+		record := newRecord(value)
+		c.in(next).put(id, record)
+		resp = jsonResponse(http.StatusOK, c.json(record))
+		return nil
+	})
+	return resp, err
+}
+
+// remove deletes the record that the path names, unless check returns an error.
+func remove[T any](s *Server, r *http.Request, c collection[T],
+	check func(next *state, old T) error) (response, error) {
 	err := s.store.update(func(next *state) error {
-		id, old, err := find(next, r, k)
+		id, old, err := find(next, r, c)
 		if err != nil {
 			return err
 		}
 		if err := check(next, old.value); err != nil {
 			return err
 		}
-		k.table(next).put(id, nil)
+		c.in(next).put(id, nil)
 		return nil
 	})
-	return answer{status: http.StatusNoContent}, err
+	return response{status: http.StatusNoContent}, err
 }
 
-// find returns the record that the path names.
-func find[T any](st *state, r *http.Request, k kind[T]) (int64, *record[T], error) {
-	id, ok := integer(r.PathValue(k.param))
+// find returns the record that the path names, and its id.
+func find[T any](st *state, r *http.Request, c collection[T]) (int64, *record[T], error) {
+	id, ok := parseInteger(r.PathValue(c.param))
 	if !ok {
-		return 0, nil, invalid("%s in the path must be an integer of 64 bits.", k.param)
+		return 0, nil, invalid("%s in the path must be a 64-bit integer.", c.param)
 	}
-	record := k.table(st).get(id)
+	record := c.in(st).get(id)
 	if record == nil {
-		return 0, nil, fail(http.StatusNotFound, "Nothing has the %s %d; GET %s lists what there is.", k.param, id, path.Dir(r.URL.Path))
+		return 0, nil, fail(http.StatusNotFound, "No %s has the id %d; GET %s lists them.", c.noun, id, c.path)
 	}
 	return id, record, nil
 }
 
-// A query holds the parameters of a list, and what is wrong with them.
-type query struct {
-	path   string
-	values url.Values
-	err    error
-}
-
-// parseQuery accepts limit, after and the filters of a list, each once and not empty.
-func parseQuery(r *http.Request, filters ...string) *query {
-	names := append([]string{"limit", "after"}, filters...)
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		err = invalid("The query must be name=value pairs joined by &, percent-encoded.")
-	}
-	for name, given := range values {
-		if !slices.Contains(names, name) {
-			err = invalid("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
-		} else if len(given) > 1 || given[0] == "" {
-			err = invalid("%s must be given once, with a value.", name)
-		}
-	}
-	return &query{r.URL.Path, values, err}
-}
-
-// number returns an integer parameter, or its default where it is left out.
-func (q *query) number(name string, def, lowest, highest int64) int64 {
-	if !q.values.Has(name) {
-		return def
-	}
-	n, ok := integer(q.values.Get(name))
-	if !ok || n < lowest || n > highest {
-		q.err = cmp.Or(q.err, invalid("%s must be an integer from %d to %d.", name, lowest, highest))
-	}
-	return n
-}
-
-// link returns the value of Link for the records that follow the last one (RFC 8288).
-func (q *query) link(last, limit int64) string {
-	q.values.Set("after", strconv.FormatInt(last, 10))
-	q.values.Set("limit", strconv.FormatInt(limit, 10))
-	return "<" + q.path + "?" + q.values.Encode() + `>; rel="next"`
-}
-
-// integer parses an int64 in its one canonical form: +1, 01 and 1.0 are none.
-func integer(text string) (int64, bool) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil && strconv.FormatInt(n, 10) == text
-}
-
-// decode reads the body of a request into b, and validates it.
-func decode(r *http.Request, b body) error {
-	if given := r.Header.Get("Content-Type"); given != "" && given != "application/json" { // the usual one needs no parsing
-		mediaType, parameters, err := mime.ParseMediaType(given)
-		if err != nil || mediaType != "application/json" || !strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8") {
-			return fail(http.StatusUnsupportedMediaType, "The body must be JSON in UTF-8; send it with Content-Type: application/json.")
-		}
+// decodeBody decodes the body of a request into a shape, and validates it.
+func decodeBody(r *http.Request, into shape) error {
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return fail(http.StatusUnsupportedMediaType,
+			"The body must be JSON in UTF-8; send it with Content-Type: application/json.")
 	}
 	data, err := io.ReadAll(r.Body)
 	var tooLarge *http.MaxBytesError
@@ -457,161 +584,134 @@ func decode(r *http.Request, b body) error {
 		return fail(http.StatusRequestEntityTooLarge, "The body must be at most %d bytes.", tooLarge.Limit)
 	}
 	if err != nil {
-		return invalid("The body could not be read to its end; send it whole and without long pauses.")
+		return invalid("The body ended early or arrived too slowly; send it again.")
 	}
-	return decodeObject(data, b)
+	return decodeObject(data, into)
 }
 
-// decodeObject reads a flat JSON object strictly, and validates it: each field is known, spelled to the letter,
-// given once, of its type and not null, and no required one is missing.
-func decodeObject(data []byte, b body) error {
-	if _, err := readDocument(data, b.fields()); err != nil {
-		return err
+// isJSON reports whether a Content-Type is that of JSON in UTF-8. If it is missing, the body is assumed to be JSON.
+func isJSON(contentType string) bool {
+	if contentType == "" || contentType == "application/json" { // the usual ones need no parsing
+		return true
 	}
-	return b.validate()
+	mediaType, params, err := mime.ParseMediaType(contentType)
+	charset := cmp.Or(params["charset"], "utf-8")
+	return err == nil && mediaType == "application/json" && strings.EqualFold(charset, "utf-8")
 }
 
-// readDocument reads data, which must be one JSON object (RFC 8259) in UTF-8. With an error comes the offset
-// of the fault.
-func readDocument(data []byte, fields []field) (fault int, err error) {
-	if !json.Valid(data) {
-		var syntax *json.SyntaxError
-		errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax)
-		return max(0, int(syntax.Offset)-1), invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, syntax)
-	}
-	if !utf8.Valid(data) {
-		fault = bytes.IndexByte(bytes.ToValidUTF8(data, []byte{0xFF}), 0xFF) // a byte that no valid text has
-		return fault, invalid("The JSON is not UTF-8 at byte %d.", fault+1)
-	}
-	s := &scanner{data: data}
-	if s.token()[0] != '{' {
-		return s.at, invalid("The JSON must be one object.")
-	}
-	err = s.object(fields)
-	return s.at, err
+// A query holds the parameters of a list. err says what is wrong with the first bad one; it is nil if all are good.
+type query struct {
+	values url.Values
+	err    error
 }
 
-// A scanner cuts well-formed JSON into tokens. Commas and colons pass for white space, for where they stand
-// says nothing that the order of the others does not.
-type scanner struct {
-	data []byte
-	at   int // the end of the last token
+// parseQuery accepts limit, after and the given filters, each at most once and not empty.
+func parseQuery(r *http.Request, filters ...string) *query {
+	names := append([]string{"limit", "after"}, filters...)
+	q := new(query)
+	var err error
+	if q.values, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+		q.fail("The query must be name=value pairs joined by &, percent-encoded.")
+	}
+	for _, name := range slices.Sorted(maps.Keys(q.values)) {
+		if !slices.Contains(names, name) {
+			q.fail("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
+		}
+		if given := q.values[name]; len(given) > 1 || given[0] == "" {
+			q.fail("%s must be given once, with a value.", name)
+		}
+	}
+	return q
 }
 
-// token returns the next token: a string in its quotes, a number, a word, or a bracket.
-func (s *scanner) token() []byte {
-	for s.data[s.at] <= ' ' || s.data[s.at] == ',' || s.data[s.at] == ':' {
-		s.at++
+// fail keeps the first error.
+func (q *query) fail(format string, args ...any) {
+	if q.err == nil {
+		q.err = invalid(format, args...)
 	}
-	start := s.at
-	s.at++
-	switch s.data[start] {
-	case '{', '}', '[', ']':
-	case '"':
-		for ; s.data[s.at] != '"'; s.at++ {
-			if s.data[s.at] == '\\' {
-				s.at++
-			}
-		}
-		s.at++
-	default:
-		for s.at < len(s.data) && strings.IndexByte(" \t\r\n,]}", s.data[s.at]) < 0 {
-			s.at++
-		}
-	}
-	return s.data[start:s.at]
 }
 
-// object reads the fields of an object, from behind its opening brace to its end.
-func (s *scanner) object(fields []field) error {
-	given := make([]bool, len(fields))
-	for token := s.token(); token[0] != '}'; token = s.token() {
-		name, _ := unquote(token)
-		i := slices.IndexFunc(fields, func(f field) bool { return f.name == string(name) })
-		if i < 0 {
-			return invalid("The field %.40q is unknown; leave it out.", name)
-		}
-		if given[i] {
-			return invalid("%s must be given once, not twice.", name)
-		}
-		given[i] = true
-		if err := fields[i].read(s); err != nil {
-			return err
-		}
+// integer returns an integer parameter, or fallback if it is left out.
+func (q *query) integer(name string, fallback, lowest, highest int64) int64 {
+	if !q.values.Has(name) {
+		return fallback
 	}
-	for i, field := range fields {
-		if field.required && !given[i] {
-			return invalid("%s is missing; it must be %s.", field.name, field.kind())
-		}
+	n, ok := parseInteger(q.values.Get(name))
+	if !ok || n < lowest || n > highest {
+		q.fail("%s must be an integer from %d to %d.", name, lowest, highest)
 	}
-	return nil
+	return n
 }
 
-// read reads the value of the field.
-func (f field) read(s *scanner) error {
-	token := s.token()
-	text, quoted := unquote(token)
-	ok := false
-	switch into := f.into.(type) {
-	case *bool:
-		*into = token[0] == 't'
-		ok = *into || token[0] == 'f'
-	case *int64:
-		n, err := strconv.ParseInt(string(token), 10, 64)
-		*into, ok = n, err == nil
-	case **int64:
-		n, err := strconv.ParseInt(string(token), 10, 64)
-		*into, ok = &n, err == nil
-	case *string:
-		*into, ok = string(text), quoted
-	case **string:
-		*into, ok = new(string), quoted
-		**into = string(text)
-	case *PetStatus:
-		if i := slices.Index(statuses, PetStatus(text)); i >= 0 {
-			*into, ok = statuses[i], true
-		}
-	case []field:
-		if ok = token[0] == '{'; ok {
-			return s.object(into)
-		}
-	case func(*scanner) error:
-		if ok = token[0] == '['; ok {
-			return into(s)
+// status returns a parameter that is a PetStatus, or "" if it is left out.
+func (q *query) status(name string) (status PetStatus) {
+	if q.values.Has(name) {
+		if err := status.UnmarshalText([]byte(q.values.Get(name))); err != nil {
+			q.fail("%s must be %s.", name, petStatuses)
 		}
 	}
-	if !ok {
-		return invalid("%s must be %s.", f.name, f.kind())
-	}
-	return nil
+	return status
 }
 
-// kind says what read takes for the field.
-func (f field) kind() string {
-	switch f.into.(type) {
-	case *bool:
-		return "true or false"
-	case *int64, **int64:
-		return "an integer of 64 bits, without fraction or exponent"
-	case *PetStatus:
-		return "available, pending or sold"
-	case []field:
-		return "an object"
-	case func(*scanner) error:
-		return "an array"
-	}
-	return "a string"
+// nextPage returns the Link header for the records after the one with the id last. It keeps the filters.
+func (q *query) nextPage(path string, last, limit int64) string {
+	q.values.Set("after", strconv.FormatInt(last, 10))
+	q.values.Set("limit", strconv.FormatInt(limit, 10))
+	return "<" + path + "?" + q.values.Encode() + `>; rel="next"`
 }
 
-// unquote returns the text of a token that is a string.
-func unquote(token []byte) (text []byte, ok bool) {
-	if token[0] != '"' {
-		return nil, false
+// parseInteger parses a 64-bit integer in its one canonical form: not +1, 01 or 1.0.
+func parseInteger(text string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == text
+}
+
+// getHealth reports whether the store can save.
+func (s *Server) getHealth(*http.Request) (response, error) {
+	if s.store.lastFailure() != nil {
+		return response{}, unavailable("The store cannot save to its disk; it tries again every second.")
 	}
-	if bytes.IndexByte(token, '\\') < 0 {
-		return token[1 : len(token)-1], true
+	return jsonResponse(http.StatusOK, []byte(`{"status":"ok"}`)), nil
+}
+
+// documents are the description of the API and the page that shows it.
+//
+//go:embed docs/openapi.json docs/index.html docs/*.css docs/*.js docs/*.svg
+var documents embed.FS
+
+// contentTypes are listed here because package mime asks the system, and systems differ.
+var contentTypes = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".json": "application/json",
+	".svg":  "image/svg+xml",
+}
+
+// getDocument returns the document that the path names. Its policy keeps the page from loading anything that this
+// server does not serve.
+func (s *Server) getDocument(r *http.Request) (response, error) {
+	name := r.PathValue("file")
+	switch r.URL.Path {
+	case "/":
+		name = "index.html"
+	case "/openapi.json":
+		name = "openapi.json"
 	}
-	var unescaped string
-	err := json.Unmarshal(token, &unescaped)
-	return []byte(unescaped), err == nil
+	body, err := documents.ReadFile("docs/" + name)
+	if name == "keys.json" { // not a file: the keys that the page may offer
+		body, err = []byte(cmp.Or(s.demoKeys, "[]")), nil
+	}
+	if err != nil {
+		return s.noRoute(r)
+	}
+	if name == "openapi.json" && s.baseURL != "" {
+		body = bytes.Replace(body, []byte("http://localhost:8080"), []byte(s.baseURL), 1)
+	}
+	return response{status: http.StatusOK, body: body, header: []headerLine{
+		{"Content-Type", contentTypes[path.Ext(name)]},
+		{"Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+		{"X-Content-Type-Options", "nosniff"},
+		{"Cache-Control", "no-cache"},
+	}}, nil
 }

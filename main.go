@@ -1,5 +1,5 @@
-// Petstore is a pet store API to show, to try and to test against: pets, categories, orders and stock over
-// HTTP with JSON bodies, behind API keys with limits, kept in memory and in one JSON file.
+// Petstore is a pet store API for demos, training and test suites: pets, categories, orders and stock over HTTP with
+// JSON bodies, behind API keys with rate limits, kept in memory and in one JSON file.
 //
 // Usage:
 //
@@ -8,16 +8,18 @@
 // The flags are:
 //
 //	-addr HOST:PORT
-//		listen there (default localhost:8080); port 0 picks a free one
+//		listen there (default localhost:8080); port 0 picks a free port
 //	-data FILE
-//		keep the records in this file (default petstore.json); empty: keep nothing on disk
+//		keep the records in this file (default petstore.json); if empty, keep nothing on disk
 //	-keys FILE
 //		read the API keys from this file; without it there are four public demo keys, and the server
 //		listens on loopback only
 //	-sync
-//		answer a write only when it is on disk (default true); false: answer at once and save within a second
+//		acknowledge a write only when it is on disk (default true); if false, at once, and save within a second
 //	-cors-origin ORIGIN
-//		let the pages of this origin call the API
+//		let the web pages of this origin call the API
+//	-delay DURATION
+//		hold back each response of the API for that long (default 0, at most 8s), to show how a client waits
 //	-v
 //		log each request
 //
@@ -25,11 +27,12 @@
 //
 //	[{"key": "...", "plan": "pro"}, {"key": "...", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}]
 //
-// The plans are free (60 requests a minute, 1000 a day), pro (300, 10000), business (1000, 100000) and
-// enterprise, which has its own two figures.
+// The plans are free (60 requests per minute, 1000 per day), pro (300, 10000), business (1000, 100000) and
+// enterprise, which has figures of its own.
 //
-// SIGINT and SIGTERM stop the server: requests in flight are finished, and a last snapshot is saved.
-// The exit code is 0 then, 1 where the server cannot start or save, and 2 for a bad flag.
+// SIGINT and SIGTERM stop the server: it finishes the requests in flight, for 10 seconds at most, and saves once more.
+// A second signal stops it at once. The exit code is 0 after a clean stop, 1 if the server cannot start or save, and
+// 2 for a bad flag.
 package main
 
 import (
@@ -41,9 +44,9 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -53,110 +56,219 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // stop catching signals after the first, so that a second ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stderr))
 }
 
 // run starts the server, serves until ctx is done, and returns the exit code.
 func run(ctx context.Context, args []string, stderr io.Writer) int {
-	flags := flag.NewFlagSet("petstore", flag.ContinueOnError)
-	addr := flags.String("addr", "localhost:8080", "listen on `HOST:PORT`; port 0 picks a free one")
-	data := flags.String("data", "petstore.json", "keep the records in `FILE`; empty: keep nothing on disk")
-	keys := flags.String("keys", "", "read the API keys from `FILE`; empty: demo keys, on loopback only")
-	sync := flags.Bool("sync", true, "answer a write only when it is on disk")
-	origin := flags.String("cors-origin", "", "let the pages of `ORIGIN` call the API")
-	verbose := flags.Bool("v", false, "log each request")
-	flags.SetOutput(io.Discard)
-	err := flags.Parse(args)
-	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		flags.SetOutput(stderr)
-		flags.Usage()
+	cfg, err := parseFlags(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
 		return 0
-	case err != nil:
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "petstore: %v (petstore -h lists the flags)\n", err)
 		return 2
 	}
-	if u, err := url.Parse(*origin); *origin != "" && (err != nil || u.Host == "" || *origin != u.Scheme+"://"+u.Host) {
-		fmt.Fprintf(stderr, "petstore: -cors-origin must be like https://example.com, not %q\n", *origin)
-		return 2
-	}
-	s := &Server{log: log.New(stderr, "", log.LstdFlags), verbose: *verbose, origin: *origin}
-	if err := s.listenAndServe(ctx, *addr, *data, *keys, *sync, stderr); err != nil {
+	if err := serve(ctx, cfg, stderr); err != nil {
 		fmt.Fprintf(stderr, "petstore: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-// listenAndServe serves until ctx is done, and then finishes what is in flight and saves a last snapshot.
-func (s *Server) listenAndServe(ctx context.Context, addr, data, keysFile string, synced bool, stderr io.Writer) error {
-	// A heap as small as that of a small store would be collected hundreds of times a second. 64 MB that are
-	// never touched are never in memory, and let 32 MB of garbage pass between two collections.
-	ballast := make([]byte, 64<<20)
-	defer runtime.KeepAlive(ballast)
-	debug.SetGCPercent(50)
+// A config is what the flags say.
+type config struct {
+	addr, data, keys string
+	synced           bool
+	origin           string
+	delay            time.Duration
+	verbose          bool
+}
 
-	keys, err := []byte(demoKeys), error(nil)
-	example := "KEY"
-	if keysFile == "" {
-		s.publicKeys, example = demoKeys, "demo-free"
-	} else if keys, err = os.ReadFile(keysFile); err != nil {
+func parseFlags(args []string, stderr io.Writer) (cfg config, err error) {
+	flags := flag.NewFlagSet("petstore", flag.ContinueOnError)
+	flags.StringVar(&cfg.addr, "addr", "localhost:8080", "listen on `HOST:PORT`; port 0 picks a free port")
+	flags.StringVar(&cfg.data, "data", "petstore.json", "keep the records in `FILE`; if empty, keep nothing on disk")
+	flags.StringVar(&cfg.keys, "keys", "", "read the API keys from `FILE`; if empty, demo keys, on loopback only")
+	flags.BoolVar(&cfg.synced, "sync", true, "acknowledge a write only when it is on disk")
+	flags.StringVar(&cfg.origin, "cors-origin", "", "let the web pages of `ORIGIN` call the API")
+	flags.DurationVar(&cfg.delay, "delay", 0, "hold back each response of the API for `DURATION`, at most 8s")
+	flags.BoolVar(&cfg.verbose, "v", false, "log each request")
+	flags.SetOutput(io.Discard) // run prints the error itself, on one line
+	err = flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(stderr)
+		flags.Usage()
+		return cfg, err
+	case err != nil:
+		return cfg, err
+	case flags.NArg() > 0:
+		return cfg, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case cfg.origin != "" && !isOrigin(cfg.origin):
+		return cfg, fmt.Errorf("-cors-origin must be like https://example.com, not %q", cfg.origin)
+	case cfg.delay < 0 || cfg.delay > maxDelay:
+		return cfg, fmt.Errorf("-delay must be from 0 to %v, not %v", maxDelay, cfg.delay)
+	}
+	return cfg, nil
+}
+
+// maxDelay leaves time to finish the requests in flight within the 10 seconds of a shutdown.
+const maxDelay = 8 * time.Second
+
+var originPattern = regexp.MustCompile(`^([a-z][a-z0-9+.-]*)://([a-z0-9_.-]+|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$`)
+
+// isOrigin reports whether a browser would send text as an origin (RFC 6454, section 6.2): in lower case, and without a
+// path or the default port.
+func isOrigin(text string) bool {
+	match := originPattern.FindStringSubmatch(text)
+	if match == nil {
+		return false
+	}
+	scheme, port := match[1], match[3]
+	return !(scheme == "http" && port == ":80") && !(scheme == "https" && port == ":443")
+}
+
+// serve serves until ctx is done. Then it finishes the requests in flight, and saves a last snapshot.
+func serve(ctx context.Context, cfg config, stderr io.Writer) error {
+	ballast := tuneGC()
+	defer runtime.KeepAlive(ballast)
+	// The fields that are missing here are set as soon as they are known.
+	s := &Server{logger: log.New(stderr, "", log.LstdFlags), verbose: cfg.verbose, origin: cfg.origin, delay: cfg.delay}
+	if err := s.readKeys(cfg.keys); err != nil {
 		return err
 	}
-	if s.limits, err = newLimits(keys); err != nil {
-		return fmt.Errorf("%s: %w", keysFile, err)
-	}
-	tcp, err := net.ResolveTCPAddr("tcp", addr)
-	if err != nil {
-		return err
-	}
-	if keysFile == "" && !tcp.IP.IsLoopback() {
-		return fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: pass -keys FILE too", addr)
-	}
-	listener, err := net.ListenTCP("tcp", tcp)
+	listener, err := listen(cfg) // before the store is opened, so that a busy port leaves no file behind
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	if s.store, err = openStore(data, synced, s.log); err != nil {
+	if s.store, err = openStore(cfg.data, cfg.synced, s.logger); err != nil {
 		return err
 	}
-
-	host, _, _ := net.SplitHostPort(addr)
-	if tcp.IP == nil || tcp.IP.IsUnspecified() {
-		host = "localhost"
+	exampleKey := "KEY"
+	if cfg.keys == "" {
+		exampleKey = "demo-free"
 	}
-	base := "http://" + net.JoinHostPort(host, strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
-	fmt.Fprintf(stderr, "Petstore API: %s\nReference:    %s/\nTry:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n",
-		base, base, example, base)
+	s.baseURL = urlOf(listener, cfg.addr)
+	fmt.Fprintf(stderr, "Petstore API: %s\n", s.baseURL)
+	fmt.Fprintf(stderr, "Reference:    %s/\n", s.baseURL)
+	fmt.Fprintf(stderr, "Try:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n", exampleKey, s.baseURL)
+	if cfg.keys != "" {
+		for _, entry := range s.limits.shortKeys {
+			s.logger.Printf("%s: entry %d: a key of fewer than %d characters can be guessed",
+				cfg.keys, entry, safeKeyLength)
+		}
+	}
 
 	server := s.httpServer()
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.Serve(limitConnections(server, listener)) }()
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
 		grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if server.Shutdown(grace) != nil {
-			s.log.Print("stopping although some requests are not finished")
+			s.logger.Print("stopping, although some requests are not finished")
+			server.Close()
 		}
 	}
 	return errors.Join(err, s.store.Close())
 }
 
-// httpServer cuts off within 15 seconds a client that is slow to send its request or to take its answer.
+// tuneGC makes the garbage collector run less often, for as long as the ballast is reachable. It runs whenever the heap
+// has grown by a given percentage since the last run. The heap of a small store is so small that this would be hundreds
+// of times a second, and a list of 100 pets would cost 38% more. With 64 MB of ballast, which is never touched and so
+// takes up no memory, even 50%, half the default, means that at least 32 MB are allocated between two runs.
+func tuneGC() (ballast []byte) {
+	debug.SetGCPercent(50)
+	return make([]byte, 64<<20)
+}
+
+// readKeys reads the keys file, or takes the demo keys if path is empty.
+func (s *Server) readKeys(path string) (err error) {
+	if path == "" {
+		s.demoKeys = demoKeys
+		s.limits, err = newLimits([]byte(demoKeys))
+		return err
+	}
+	keysFile, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if s.limits, err = newLimits(keysFile); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// listen listens on the address of the config. With the demo keys, it must be a loopback address.
+func listen(cfg config) (*net.TCPListener, error) {
+	addr, err := net.ResolveTCPAddr("tcp", cfg.addr)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.keys == "" && !addr.IP.IsLoopback() {
+		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: pass -keys FILE too",
+			cfg.addr)
+	}
+	listener, err := net.ListenTCP("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%w; pass another port, or -addr localhost:0 for a free one", err)
+	}
+	return listener, nil
+}
+
+// urlOf returns the URL of the server, with the host that the user gave or, if it listens on all addresses, localhost.
+func urlOf(listener *net.TCPListener, addr string) string {
+	host, _, _ := net.SplitHostPort(addr)
+	bound := listener.Addr().(*net.TCPAddr)
+	if bound.IP.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(bound.Port))
+}
+
+// httpServer returns a server that drops slow clients. They have 5 seconds to send the request, and 10 seconds from the
+// end of its header to read the response.
 func (s *Server) httpServer() *http.Server {
 	return &http.Server{
-		Handler:        s.handler(),
-		ReadTimeout:    5 * time.Second,  // of header and body
-		WriteTimeout:   10 * time.Second, // from the end of the header on
-		IdleTimeout:    2 * time.Minute,
+		Handler:        s.newMux(),
+		ReadTimeout:    5 * time.Second,          // of the header and the body
+		WriteTimeout:   10*time.Second + s.delay, // of the body and the response
+		IdleTimeout:    time.Minute,
 		MaxHeaderBytes: 16 << 10,
-		ErrorLog:       s.log,
+		ErrorLog:       s.logger,
 	}
+}
+
+// maxConnections leaves room to open other files under the usual limit of 1024 open files.
+const maxConnections = 1000
+
+// A limitedListener accepts a connection only when there is room for one. Further connections wait, unaccepted.
+type limitedListener struct {
+	net.Listener
+	open chan struct{} // holds one element for each open connection
+}
+
+func (l limitedListener) Accept() (net.Conn, error) {
+	l.open <- struct{}{}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.open
+	}
+	return conn, err
+}
+
+// limitConnections keeps the server from having more than maxConnections open. The server tells it when one is closed.
+func limitConnections(server *http.Server, listener net.Listener) net.Listener {
+	limited := limitedListener{listener, make(chan struct{}, maxConnections)}
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			<-limited.open
+		}
+	}
+	return limited
 }

@@ -1,33 +1,55 @@
 package main
 
 import (
-	"cmp"
+	"bytes"
+	"encoding/json"
+	"errors"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
 const (
-	maxID       = math.MaxInt32 // the largest id that is given
-	maxQuantity = math.MaxInt32 // of an order, and of stock
+	maxID       = math.MaxInt32 // the largest id that is assigned, so that clients may keep ids in 32 bits
+	maxQuantity = math.MaxInt32 // the largest quantity, of an order or of stock
 )
 
-// A body is what a JSON object is decoded into. Its fields name where each member goes, and validate says
-// what is wrong with what came, in words for the client.
-type body interface {
+// A shape is a Go value that a JSON object is decoded into. Its fields say where each member of the object goes.
+// Once they are filled in, validate checks them; its error is a message for the client.
+type shape interface {
 	fields() []field
 	validate() error
 }
 
+// A field is a member of a JSON object.
 type field struct {
-	name     string
-	into     any // where the value goes, as field.read lists it; a pointer to a pointer stays nil without the field
-	required bool
+	name        string
+	into        any // a pointer to where the value goes, of any type that encoding/json can decode into
+	mustBeGiven bool
 }
 
-// PetStatus says how far the sale of a pet has come.
+func required(name string, into any) field { return field{name, into, true} }
+func optional(name string, into any) field { return field{name, into, false} }
+
+// expected says in words what the value of the field must be.
+func (f field) expected() string {
+	switch f.into.(type) {
+	case *string, **string: // ** is for an optional field that is nil if it was left out
+		return "a string"
+	case *int64, **int64:
+		return "a 64-bit integer without fraction or exponent"
+	case *bool:
+		return "true or false"
+	case *PetStatus:
+		return petStatuses
+	}
+	return "a valid value"
+}
+
+// PetStatus says whether a pet can be bought: one of petStatuses.
 type PetStatus string
 
 const (
@@ -36,9 +58,18 @@ const (
 	Sold      PetStatus = "sold"
 )
 
-var statuses = []PetStatus{Available, Pending, Sold}
+const petStatuses = "available, pending or sold"
 
-// NewPet is the request shape for creating and replacing a pet.
+// UnmarshalText makes encoding/json accept the three statuses only.
+func (s *PetStatus) UnmarshalText(text []byte) error {
+	*s = PetStatus(text)
+	if *s != Available && *s != Pending && *s != Sold {
+		return invalid("status must be %s.", petStatuses)
+	}
+	return nil
+}
+
+// NewPet is the request shape for creating and replacing a pet. A status that is left out is Available.
 type NewPet struct {
 	Name       string    `json:"name"`
 	CategoryID int64     `json:"categoryId"`
@@ -46,27 +77,21 @@ type NewPet struct {
 }
 
 func (p *NewPet) fields() []field {
-	return []field{{"name", &p.Name, true}, {"categoryId", &p.CategoryID, true}, {"status", &p.Status, false}}
+	return []field{
+		required("name", &p.Name),
+		required("categoryId", &p.CategoryID),
+		optional("status", &p.Status),
+	}
 }
 
-func (p *NewPet) validate() error {
-	return validateName(p.Name)
-}
+// validate leaves the category to the store, which knows which ones exist.
+func (p *NewPet) validate() error { return validateName(p.Name) }
 
 // Pet is a pet together with its stock, so that each pet has exactly one inventory entry.
 type Pet struct {
 	ID int64 `json:"id"`
 	NewPet
-	Quantity int64 `json:"-"`
-}
-
-func (p *Pet) fields() []field {
-	return append(p.NewPet.fields(), field{"id", &p.ID, true}, field{"quantity", &p.Quantity, false})
-}
-
-func (p *Pet) validate() error {
-	stock := InventoryUpdate{p.Quantity}
-	return cmp.Or(p.NewPet.validate(), stock.validate())
+	quantity int64 // unexported, since clients see it in the InventoryItem only
 }
 
 // InventoryItem is the stock of a pet.
@@ -82,24 +107,29 @@ type InventoryUpdate struct {
 }
 
 func (u *InventoryUpdate) fields() []field {
-	return []field{{"quantity", &u.Quantity, true}}
+	return []field{required("quantity", &u.Quantity)}
 }
 
-func (u *InventoryUpdate) validate() error {
-	if u.Quantity < 0 || u.Quantity > maxQuantity {
+func (u *InventoryUpdate) validate() error { return validateStock(u.Quantity) }
+
+func validateStock(quantity int64) error {
+	if quantity < 0 || quantity > maxQuantity {
 		return invalid("quantity must be from 0 to %d.", maxQuantity)
 	}
 	return nil
 }
 
-// NewCategory is the request shape for creating and replacing a category.
+// NewCategory is the request shape for creating and replacing a category. Description is nil if it was left out.
 type NewCategory struct {
 	Name        string  `json:"name"`
 	Description *string `json:"description,omitempty"`
 }
 
 func (c *NewCategory) fields() []field {
-	return []field{{"name", &c.Name, true}, {"description", &c.Description, false}}
+	return []field{
+		required("name", &c.Name),
+		optional("description", &c.Description),
+	}
 }
 
 func (c *NewCategory) validate() error {
@@ -109,28 +139,21 @@ func (c *NewCategory) validate() error {
 	return validateName(c.Name)
 }
 
-func validateName(name string) error {
-	if utf8.RuneCountInString(name) > 200 || strings.TrimSpace(name) == "" {
-		return invalid("name must be 1 to 200 characters, and not white space alone.")
-	}
-	return nil
-}
-
 // Category is a kind of animal that pets belong to.
 type Category struct {
 	ID int64 `json:"id"`
 	NewCategory
 }
 
-func (c *Category) fields() []field {
-	return append(c.NewCategory.fields(), field{"id", &c.ID, true})
+func validateName(name string) error {
+	if utf8.RuneCountInString(name) > 200 || strings.TrimSpace(name) == "" {
+		return invalid("name must be 1 to 200 characters and not blank.")
+	}
+	return nil
 }
 
-// dateTime is the grammar of RFC 3339, section 5.6, which time.Parse takes less strictly.
-var dateTime = regexp.MustCompile(`(?i)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
-
-// Order is both the record and its request shape. A field that the client left out is nil. ShipDate stays
-// the text that came, so that no digit of its fraction is lost.
+// Order is both the record and its request shape. A field that the client left out is nil, except Complete, which is
+// then false. ShipDate is kept as the client wrote it, so that no digit is lost.
 type Order struct {
 	ID       *int64  `json:"id,omitempty"`
 	PetID    *int64  `json:"petId,omitempty"`
@@ -140,19 +163,101 @@ type Order struct {
 }
 
 func (o *Order) fields() []field {
-	return []field{{"id", &o.ID, false}, {"petId", &o.PetID, false}, {"quantity", &o.Quantity, false},
-		{"shipDate", &o.ShipDate, false}, {"complete", &o.Complete, false}}
+	return []field{
+		optional("id", &o.ID),
+		optional("petId", &o.PetID),
+		optional("quantity", &o.Quantity),
+		optional("shipDate", &o.ShipDate),
+		optional("complete", &o.Complete),
+	}
 }
+
+// dateTime is the grammar of RFC 3339, section 5.6, in which T and Z may be lower case.
+var dateTime = regexp.MustCompile(`(?i)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 func (o *Order) validate() error {
 	if o.Quantity != nil && (*o.Quantity < 1 || *o.Quantity > maxQuantity) {
 		return invalid("quantity must be from 1 to %d.", maxQuantity)
 	}
 	if o.ShipDate != nil {
+		// Neither check is enough on its own: the grammar allows 31 February, and time.Parse allows a comma before the
+		// fraction. time.Parse refuses leap seconds.
 		_, err := time.Parse(time.RFC3339, strings.ToUpper(*o.ShipDate))
 		if err != nil || len(*o.ShipDate) > 64 || !dateTime.MatchString(*o.ShipDate) {
-			return invalid("shipDate must be an RFC 3339 date-time such as 2030-12-05T09:30:00Z, of at most 64 characters.")
+			return invalid("shipDate must be an RFC 3339 date-time of at most 64 characters, " +
+				"such as 2030-12-05T09:30:00Z.")
 		}
 	}
 	return nil
+}
+
+// checkJSON returns an error if data is not one JSON value (RFC 8259) in UTF-8. The offset is that of the first wrong
+// byte or, if the text ends too early, of the last one. It counts from 0; messages count from 1.
+func checkJSON(data []byte) (offset int, err error) {
+	if !json.Valid(data) {
+		var syntax *json.SyntaxError // Valid does not say where; Unmarshal does, always with a SyntaxError
+		errors.As(json.Unmarshal(data, new(any)), &syntax)
+		return max(0, int(syntax.Offset)-1), invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, syntax)
+	}
+	if utf8.Valid(data) {
+		return 0, nil
+	}
+	for { // encoding/json would not find the byte, but replace it
+		c, size := utf8.DecodeRune(data[offset:])
+		if c == utf8.RuneError && size == 1 {
+			return offset, invalid("The JSON is not valid UTF-8 at byte %d.", offset+1)
+		}
+		offset += size
+	}
+}
+
+// decodeObject decodes one JSON object into a shape, and validates it.
+//
+// json.Unmarshal alone would accept "Name" for name, let the last of two members with one name win, and ignore null.
+// That is why the members are read one by one.
+func decodeObject(data []byte, into shape) error {
+	if _, err := checkJSON(data); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data)) // once it has read the {, no call fails: the JSON is well-formed
+	if start, _ := dec.Token(); start != json.Delim('{') {
+		return invalid("The JSON must be one object.")
+	}
+	fields := into.fields()
+	given := make([]bool, len(fields))
+	for dec.More() {
+		token, _ := dec.Token()
+		name := token.(string)
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+		if i < 0 {
+			return invalid("The field %.40q is unknown; leave it out.", name)
+		}
+		if given[i] {
+			return invalid("%s must be given once, not twice.", name)
+		}
+		given[i] = true
+		var value json.RawMessage
+		dec.Decode(&value)
+		if string(value) == "null" || json.Unmarshal(value, fields[i].into) != nil {
+			return invalid("%s must be %s.", name, fields[i].expected())
+		}
+	}
+	for i, f := range fields {
+		if f.mustBeGiven && !given[i] {
+			return invalid("%s is missing; it must be %s.", f.name, f.expected())
+		}
+	}
+	return into.validate()
+}
+
+// encode returns the JSON of a value of this program's own types, on one line. Unlike json.Marshal it leaves
+// <, > and & as they are.
+func encode(value any) []byte {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		panic(err) // only a type that has no JSON, such as a channel, gets here
+	}
+	return bytes.TrimSuffix(line.Bytes(), []byte("\n"))
 }

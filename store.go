@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,59 +15,46 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// errForeign is why the store no longer saves once another program has changed its file.
-var errForeign = errors.New("the file was changed by another program and is left alone; restart to read it")
-
-var errBusy = errors.New("another server is saving to the file")
-
-// A record is a value and its JSON, made once. It is never modified, only replaced.
+// A record is a value and its JSON, which is encoded once. It is never modified, only replaced.
 type record[T any] struct {
-	value T
-	json  []byte
+	value   T
+	encoded []byte
 }
 
 func newRecord[T any](value T) *record[T] {
-	r := &record[T]{value: value}
-	r.json = encode(&r.value)
-	return r
-}
-
-// encode returns the JSON of a value of this program's own types, as one line with its newline.
-func encode(value any) []byte {
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		panic(err)
-	}
-	return line.Bytes()
+	return &record[T]{value, encode(value)}
 }
 
 const pageSize = 512
 
 type page[T any] [pageSize]*record[T]
 
-// A table holds the records of one kind. Ids are dense and rise by one, so a lookup is arithmetic:
-// the record with the id n stands at n-1. A copy of a table is a snapshot of it: what happens to the
-// table afterwards happens to pages that the copy does not hold, or behind its last id.
+// A table holds the records of one kind. Ids start at 1 and rise by 1, so finding a record is arithmetic: the one
+// with the id 1000 is on pages[1], at index 487, for (1000-1) / 512 is 1 and the remainder is 487.
+//
+// A table is copied by assignment, and the copy shares its pages. Changing the copy leaves the original as it was: a
+// record is added after the original's last id, where the original does not look, and it is replaced or deleted on a
+// copy of its page.
 type table[T any] struct {
-	pages []*page[T] // nil where every record of the page is deleted
-	last  int64      // the last id given
+	pages []*page[T] // a page is nil if all its records are deleted
+	last  int64      // the last id that was assigned
 }
 
 // get returns the record with the given id, or nil.
 func (t *table[T]) get(id int64) *record[T] {
 	i := (id - 1) / pageSize
+	// There may be no page for the last id, if it was assigned before the last start and the record deleted.
 	if id < 1 || id > t.last || i >= int64(len(t.pages)) || t.pages[i] == nil {
 		return nil
 	}
@@ -77,54 +65,76 @@ func (t *table[T]) get(id int64) *record[T] {
 func (t *table[T]) after(id int64) iter.Seq2[int64, *record[T]] {
 	return func(yield func(int64, *record[T]) bool) {
 		end := min(t.last, int64(len(t.pages)*pageSize))
-		for id < end {
-			page := t.pages[id/pageSize]
-			if page == nil {
-				id += pageSize - id%pageSize
+		for seen := id; seen < end; { // the next id, seen+1, is at index seen
+			p := t.pages[seen/pageSize]
+			if p == nil {
+				seen += pageSize - seen%pageSize // to the end of the page
 				continue
 			}
-			r := page[id%pageSize]
-			id++
-			if r != nil && !yield(id, r) {
+			r := p[seen%pageSize]
+			seen++
+			if r != nil && !yield(seen, r) {
 				return
 			}
 		}
 	}
 }
 
-// insert puts a new record in its place, and makes room for it there. It may write to a page that older
-// copies share, but behind their last id.
-func (t *table[T]) insert(id int64, r *record[T]) error {
-	if id < 1 || id > maxID || t.get(id) != nil {
-		return unavailable("The id %d is not free: ids are from 1 to %d, and each is given once.", id, maxID)
+// nextID returns the id for a new record.
+func (t *table[T]) nextID() (int64, error) {
+	if t.last >= maxID {
+		return 0, unavailable("No ids are left: the last one is %d.", maxID)
 	}
+	return t.last + 1, nil
+}
+
+// insert adds a record under an unused id from 1 to maxID. It may write to a page that earlier tables share, but only
+// after their last id.
+func (t *table[T]) insert(id int64, r *record[T]) {
 	i := int((id - 1) / pageSize)
 	for len(t.pages) <= i {
 		t.pages = append(t.pages, nil)
 	}
 	if t.pages[i] == nil {
-		t.pages = slices.Clone(t.pages)
+		t.pages = slices.Clone(t.pages) // earlier tables may share the slice, with nil for a page that was emptied
 		t.pages[i] = new(page[T])
 	}
 	t.pages[i][(id-1)%pageSize] = r
 	t.last = max(t.last, id)
-	return nil
 }
 
-// put replaces the record with the given id, which must exist, and deletes it where r is nil.
-// It copies the page and the slice of pages, so older copies keep what they had.
+// put replaces the record with the given id, which must exist; a nil record deletes it. It copies the page and the
+// slice of pages, so earlier tables keep what they had.
 func (t *table[T]) put(id int64, r *record[T]) {
 	i := (id - 1) / pageSize
 	changed := *t.pages[i]
 	changed[(id-1)%pageSize] = r
 	t.pages = slices.Clone(t.pages)
 	t.pages[i] = &changed
-	if r == nil && changed == (page[T]{}) {
+	if changed == (page[T]{}) { // all its records are deleted
 		t.pages[i] = nil
 	}
 }
 
-// A state is everything that the store holds. Each pet's category and each order's pet are in it.
+// A state is everything that the store holds. Every categoryId and petId in it is the id of a record that exists.
+//
+// Its snapshot, the file on disk, is one JSON object with one record a line:
+//
+//	{
+//	"lastIds": {"categories": 4, "pets": 5, "orders": 2},
+//	"categories": [
+//	{"id":1,"name":"Dogs"},
+//	{"id":2,"name":"Cats"}
+//	],
+//	"pets": [
+//	{"id":1,"name":"Rex","categoryId":1,"status":"available","quantity":3}
+//	],
+//	"orders": [
+//	{"id":1,"petId":1,"complete":false}
+//	]
+//	}
+//
+// lastIds keeps the ids of deleted records from being assigned again.
 type state struct {
 	categories table[Category]
 	pets       table[Pet]
@@ -133,43 +143,31 @@ type state struct {
 
 func (st *state) checkCategory(id int64) error {
 	if st.categories.get(id) == nil {
-		return invalid("categoryId must name a category, and %d names none.", id)
+		return invalid("categoryId %d does not exist; use the id of an existing category.", id)
 	}
 	return nil
 }
 
+// checkPet allows nil, since an order need not name a pet.
 func (st *state) checkPet(id *int64) error {
 	if id != nil && st.pets.get(*id) == nil {
-		return invalid("petId must name a pet, and %d names none.", *id)
+		return invalid("petId %d does not exist; use the id of an existing pet, or leave it out.", *id)
 	}
 	return nil
 }
 
-// parse reads a snapshot, or says what keeps it from being a whole and valid state.
-func parse(data []byte) (*state, error) {
+// parse reads a snapshot, which must be whole and valid. The error says which line is wrong, if that is known.
+func parse(snapshot []byte) (*state, error) {
+	if offset, err := checkJSON(snapshot); err != nil {
+		return nil, fmt.Errorf("line %d: %w", lineAt(snapshot, offset), err)
+	}
 	st := new(state)
-	var categories, pets, orders int64
-	fault, err := readDocument(data, []field{
-		{"lastIds", []field{{"categories", &categories, false}, {"pets", &pets, false}, {"orders", &orders, false}}, false},
-		{"categories", func(s *scanner) error {
-			return readRecords(s, &st.categories, Category{}, func(c *Category) int64 { return c.ID })
-		}, false},
-		{"pets", func(s *scanner) error {
-			return readRecords(s, &st.pets, Pet{NewPet: NewPet{Status: Available}}, func(p *Pet) int64 { return p.ID })
-		}, false},
-		{"orders", func(s *scanner) error {
-			return readRecords(s, &st.orders, Order{ID: new(int64)}, func(o *Order) int64 { return *o.ID })
-		}, false},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(data[:fault], []byte("\n")), err)
+	// Unlike in a request, the case of field names does not matter here: it does no harm in a file edited by hand.
+	dec := json.NewDecoder(bytes.NewReader(snapshot))
+	dec.DisallowUnknownFields()
+	if err := st.read(dec); err != nil {
+		return nil, fmt.Errorf("line %d: %w", lineAt(snapshot, int(dec.InputOffset())), err)
 	}
-	if min(categories, pets, orders) < 0 || max(categories, pets, orders) > maxID {
-		return nil, fmt.Errorf("lastIds must be from 0 to %d", maxID)
-	}
-	st.categories.last = max(st.categories.last, categories)
-	st.pets.last = max(st.pets.last, pets)
-	st.orders.last = max(st.orders.last, orders)
 	for id, pet := range st.pets.after(0) {
 		if err := st.checkCategory(pet.value.CategoryID); err != nil {
 			return nil, fmt.Errorf("pet %d: %w", id, err)
@@ -183,143 +181,266 @@ func parse(data []byte) (*state, error) {
 	return st, nil
 }
 
-// readRecords reads the records of an array, from behind its opening bracket to its end, into a table. Each of
-// them starts as a copy of blank, which has the values of what the file leaves out.
-func readRecords[T any, B interface {
-	*T
-	body
-}](s *scanner, t *table[T], blank T, id func(B) int64) error {
-	record := B(new(T))
-	fields := record.fields()
-	for token := s.token(); token[0] != ']'; token = s.token() {
-		if token[0] != '{' {
-			return invalid("An object must stand here.")
+func lineAt(text []byte, offset int) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
+
+// A petLine is a pet as the snapshot has it: with its stock.
+type petLine struct {
+	Pet
+	Stock int64 `json:"quantity"`
+}
+
+func (l *petLine) validate() error {
+	if err := l.Pet.validate(); err != nil {
+		return err
+	}
+	return validateStock(l.Stock)
+}
+
+// read reads the members of a snapshot, in any order. One that is left out counts as empty.
+func (st *state) read(dec *json.Decoder) error {
+	if start, _ := dec.Token(); start != json.Delim('{') {
+		return errors.New("a snapshot must be one JSON object")
+	}
+	var last struct{ Categories, Pets, Orders int64 }
+	given := map[json.Token]bool{}
+	for dec.More() {
+		name, _ := dec.Token()
+		if given[name] { // a slip by whoever edited the file, which the next save would hide
+			return fmt.Errorf("%s is given twice", name)
 		}
-		*record = blank
-		if err := s.object(fields); err != nil {
-			return err
-		}
-		err := record.validate()
-		if err == nil {
-			err = t.insert(id(record), newRecord(*record))
+		given[name] = true
+		var err error
+		switch name {
+		case "lastIds":
+			err = decodeNext(dec, &last)
+			lowest, highest := min(last.Categories, last.Pets, last.Orders), max(last.Categories, last.Pets, last.Orders)
+			if lowest < 0 || highest > maxID {
+				err = fmt.Errorf("they must be from 0 to %d", maxID)
+			}
+		case "categories":
+			err = readArray(dec, func(c *Category) error {
+				return load(&st.categories, c.ID, *c, c.validate())
+			})
+		case "pets":
+			err = readArray(dec, func(line *petLine) error {
+				line.Status = cmp.Or(line.Status, Available)
+				line.quantity = line.Stock
+				return load(&st.pets, line.ID, line.Pet, line.validate())
+			})
+		case "orders":
+			err = readArray(dec, func(o *Order) error {
+				if o.ID == nil {
+					return errors.New("an order has no id")
+				}
+				return load(&st.orders, *o.ID, *o, o.validate())
+			})
+		default:
+			err = errors.New("a snapshot has no such member")
 		}
 		if err != nil {
-			return fmt.Errorf("id %d: %w", id(record), err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	st.categories.last = max(st.categories.last, last.Categories)
+	st.pets.last = max(st.pets.last, last.Pets)
+	st.orders.last = max(st.orders.last, last.Orders)
 	return nil
 }
 
-// write writes the snapshot of the state, one record a line.
-func (st *state) write(w io.Writer) error {
+// readArray decodes the elements of an array, and calls add with each.
+func readArray[T any](dec *json.Decoder, add func(*T) error) error {
+	if start, _ := dec.Token(); start != json.Delim('[') {
+		return errors.New("an array is required")
+	}
+	for dec.More() {
+		element := new(T)
+		if err := decodeNext(dec, element); err != nil {
+			return err
+		}
+		if err := add(element); err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token() // the closing bracket
+	return err
+}
+
+// decodeNext decodes the next value. Unlike those of encoding/json, its errors do not mention Go types.
+func decodeNext(dec *json.Decoder, into any) error {
+	err := dec.Decode(into)
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) {
+		name := mistyped.Field[strings.LastIndex(mistyped.Field, ".")+1:] // the last part of, say, Pet.NewPet.name
+		return fmt.Errorf("%s cannot be a JSON %s", cmp.Or(name, "the value"), mistyped.Value)
+	}
+	return err
+}
+
+// load inserts a record of a snapshot, unless its validation failed or its id is wrong.
+func load[T any](t *table[T], id int64, value T, validation error) error {
+	if id < 1 || id > maxID {
+		return fmt.Errorf("the id %d is not from 1 to %d", id, maxID)
+	}
+	if t.get(id) != nil {
+		return fmt.Errorf("the id %d is used twice", id)
+	}
+	if validation != nil {
+		return fmt.Errorf("id %d: %w", id, validation)
+	}
+	t.insert(id, newRecord(value))
+	return nil
+}
+
+// writeTo writes the snapshot of the state.
+func (st *state) writeTo(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 256<<10)
 	fmt.Fprintf(b, "{\n\"lastIds\": {\"categories\": %d, \"pets\": %d, \"orders\": %d}",
 		st.categories.last, st.pets.last, st.orders.last)
-	writeTable(b, "categories", &st.categories, appendLine)
-	writeTable(b, "pets", &st.pets, func(line []byte, r *record[Pet]) []byte {
-		line = append(line, r.json[:len(r.json)-len("}\n")]...)
-		return append(strconv.AppendInt(append(line, `,"quantity":`...), r.value.Quantity, 10), '}')
+	writeTable(b, "categories", &st.categories, nil)
+	writeTable(b, "pets", &st.pets, func(line []byte, pet *Pet) []byte {
+		line = bytes.TrimSuffix(line, []byte("}")) // the pet is encoded already; only its stock is missing
+		return fmt.Appendf(line, `,"quantity":%d}`, pet.quantity)
 	})
-	writeTable(b, "orders", &st.orders, appendLine)
+	writeTable(b, "orders", &st.orders, nil)
 	b.WriteString("\n}\n")
-	return b.Flush()
+	return b.Flush() // returns the first error of any write above
 }
 
-func writeTable[T any](b *bufio.Writer, name string, t *table[T], appendLine func([]byte, *record[T]) []byte) {
+// writeTable writes a table as a member of the snapshot, one record a line. finish, unless nil, changes the line.
+func writeTable[T any](b *bufio.Writer, name string, t *table[T], finish func(line []byte, value *T) []byte) {
 	fmt.Fprintf(b, ",\n%q: [", name)
 	separator := "\n"
 	for _, r := range t.after(0) {
 		b.WriteString(separator)
-		b.Write(appendLine(b.AvailableBuffer(), r))
+		line := append(b.AvailableBuffer(), r.encoded...) // a copy, in the free part of b's buffer
+		if finish != nil {
+			line = finish(line, &r.value)
+		}
+		b.Write(line)
 		separator = ",\n"
 	}
 	b.WriteString("\n]")
 }
 
-func appendLine[T any](line []byte, r *record[T]) []byte {
-	return append(line, r.json[:len(r.json)-len("\n")]...)
-}
+// sample is the first snapshot if there is no file yet.
+//
+//go:embed docs/sample.json
+var sample []byte
 
-// saveInterval is how often the store looks after its file. It leaves a tenth of the second in which an unsynced
-// write is to be on disk to the save itself.
+var (
+	errUnsaved = unavailable("The store cannot save to its disk, so nothing was changed; try again later.")
+	errForeign = errors.New("another program changed the file, so it is left alone; restart to read it")
+	errLocked  = errors.New("another server keeps the file locked")
+)
+
+// saveInterval is how often the store checks its file, and saves what is not saved yet. It leaves a tenth of a second
+// for the save itself, so that every write is on disk within a second.
 const saveInterval = 900 * time.Millisecond
 
-// A Store holds the state in memory and its snapshot in a file. One goroutine does all the saving.
+// A Store holds the state in memory and its snapshot in a file.
+//
+// From openStore to Close, one goroutine does all the saving. The writes that come while it saves wait, and share the
+// next save: if A comes first, and B and C while A is being saved, then B and C are saved together.
 type Store struct {
-	path   string // of the snapshot; empty: keep nothing on disk
-	temp   string // what is renamed to path once it is whole
+	path   string // of the snapshot; empty if nothing is kept on disk
 	synced bool   // a write waits until it is on disk
-	log    *log.Logger
-	writes chan write
-	quit   chan struct{} // closed to stop the saving
-	done   chan struct{} // closed once it has stopped
+	logger *log.Logger
 
-	// The saving goroutine alone uses these.
-	saved   *state      // what the file holds
-	file    fs.FileInfo // the file as this process last read or wrote it; nil: there is none
-	foreign bool        // another program changed the file
-	locked  bool        // the lock file is ours
+	wake chan struct{} // of size 1; a value in it means that writes are waiting
+	quit chan struct{} // closed to stop the saving goroutine
+	done chan struct{} // closed when it has stopped
 
-	mu      sync.Mutex // guards what follows, and is held for no longer than it takes to read or set it
+	// While the saving goroutine runs, only it uses these.
+	saved *state      // what the file holds
+	info  fs.FileInfo // the file when this process last read or wrote it; nil if there was none
+	slow  bool        // the last save took longer than a second
+
+	writing sync.Mutex // held while the next state is made from the current one
+
+	mu      sync.Mutex // guards what follows; it is never held during I/O or encoding
 	current *state
-	failure error // why the last save failed; nil once one succeeded
-
-	writing sync.Mutex // held by the one who makes the next state
+	waiting []pendingWrite
+	failure error // why the last save failed; nil if it succeeded
+	closed  bool
 }
 
-// A write is a change that waits to be saved.
-type write struct {
+// A pendingWrite is a change that waits for the next save.
+type pendingWrite struct {
 	change func(*state) error
 	result chan error
 }
 
-// openStore reads the snapshot at path, or starts one with the sample where there is none. It fails where
-// the file is not a whole and valid snapshot, and leaves it alone then.
-func openStore(path string, synced bool, log *log.Logger) (*Store, error) {
-	data, err := docs.ReadFile("docs/sample.json")
-	s := &Store{path: path, synced: synced && path != "", log: log,
-		writes: make(chan write), quit: make(chan struct{}), done: make(chan struct{})}
+// openStore reads the snapshot at path, or writes the sample there if there is no file. It fails if the file is not a
+// whole and valid snapshot, and then leaves it alone.
+//
+// If synced is true, a write waits until it is on disk; otherwise it is on disk within a second.
+func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
+	s := &Store{path: path, synced: synced && path != "", logger: logger,
+		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	snapshot := sample
 	if path != "" {
-		if target, err := filepath.EvalSymlinks(path); err == nil {
-			s.path = target
-		}
-		s.temp = fmt.Sprintf("%s.saving-%08x", s.path, rand.Uint32())
-		s.removeLeftovers()
-		if s.file, err = os.Stat(s.path); err == nil && !s.file.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s: it is not a regular file", path)
-		} else if err == nil {
-			data, err = os.ReadFile(s.path)
-		}
-	}
-	fresh := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !fresh {
-		return nil, err
-	}
-	if s.current, err = parse(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	s.saved = s.current
-	debug.FreeOSMemory() // reading a large file takes several times its size
-	if fresh {
-		if err := s.replaceFile(s.current); err != nil {
+		var err error
+		if snapshot, err = s.readFile(); err != nil {
 			return nil, err
 		}
 	}
-	go s.saveAll()
+	first, err := parse(snapshot)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s.current, s.saved = first, first
+	debug.FreeOSMemory() // reading a large file takes several times its size
+	if path != "" && s.info == nil {
+		// Another server may write the first snapshot at this very moment. Then this one starts, but refuses writes.
+		if err := s.save(first); err != nil && !errors.Is(err, errForeign) {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	go s.saveLoop()
 	return s, nil
 }
 
-const lockSuffix = ".saving"
+// readFile returns what is in the file, or the sample if there is no file.
+func (s *Store) readFile() ([]byte, error) {
+	if _, err := os.Stat(filepath.Dir(s.path)); err != nil {
+		return nil, fmt.Errorf("%s: its directory cannot be used: %w", s.path, err)
+	}
+	if _, err := os.Lstat(s.path); err == nil { // there is a file, or a link to one
+		target, err := filepath.EvalSymlinks(s.path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: the symbolic link leads to no file: %w", s.path, err)
+		}
+		s.path = target // a save replaces the target, not the link
+	}
+	s.removeLeftovers()
+	var err error
+	s.info, err = os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return sample, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !s.info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", s.path)
+	}
+	return os.ReadFile(s.path)
+}
 
-// leftover is what a crash leaves of the names beside the file's own: the lock, and what is being written.
-var leftover = regexp.MustCompile(`^\.saving(-[0-9a-f]{8})?$`)
+// leftover matches the ending of a temporary file's name.
+var leftover = regexp.MustCompile(`^\.saving-[0-9a-f]{8}$`)
 
+// removeLeftovers removes what a killed server left behind: its temporary file and its lock. If the temporary file
+// belongs to a server that is saving, that server fails to save once, and tries again.
 func (s *Store) removeLeftovers() {
-	folder, base := filepath.Split(s.path)
-	entries, _ := os.ReadDir(cmp.Or(folder, "."))
+	if isStale(s.lockPath()) {
+		os.Remove(s.lockPath())
+	}
+	directory, base := filepath.Split(s.path)
+	entries, _ := os.ReadDir(cmp.Or(directory, "."))
 	for _, entry := range entries {
-		if end, ours := strings.CutPrefix(entry.Name(), base); ours && leftover.MatchString(end) {
-			os.Remove(folder + entry.Name())
+		if ending, ok := strings.CutPrefix(entry.Name(), base); ok && leftover.MatchString(ending) {
+			os.Remove(directory + entry.Name())
 		}
 	}
 }
@@ -331,21 +452,21 @@ func (s *Store) view() *state {
 	return s.current
 }
 
-// failing returns why the last save failed, or nil where it succeeded.
-func (s *Store) failing() error {
+// lastFailure returns why the last save failed, or nil if it succeeded.
+func (s *Store) lastFailure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure
 }
 
-// update runs change on a copy of the state and, where it returns nil, makes that copy the current state.
-// A synced store saves the copy before anybody sees it, and so does another one while saving fails. The error
-// is that of change, or errUnsaved where the state cannot be saved: then nothing is changed.
+// update runs change on a copy of the state, saves the copy, and only then lets readers see it. It returns the error
+// of change, or errUnsaved if the copy cannot be saved or the store is closed; then nothing is changed.
+//
+// A store that is not synced lets readers see the copy at once, and saves it later. But while saving fails, every write
+// waits for its own save, so that the store does not go on acknowledging what it cannot save.
 func (s *Store) update(change func(*state) error) error {
-	if s.synced || s.failing() != nil {
-		w := write{change, make(chan error, 1)}
-		s.writes <- w
-		return <-w.result
+	if s.synced || s.lastFailure() != nil {
+		return s.updateSynced(change)
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -353,163 +474,204 @@ func (s *Store) update(change func(*state) error) error {
 	if err := change(&next); err != nil {
 		return err
 	}
-	s.publish(&next)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errUnsaved
+	}
+	s.current = &next
 	return nil
 }
 
-func (s *Store) publish(st *state) {
+// updateSynced hands change to the saving goroutine, and waits for the result.
+func (s *Store) updateSynced(change func(*state) error) error {
+	w := pendingWrite{change, make(chan error, 1)}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.current = st
+	if s.closed {
+		s.mu.Unlock()
+		return errUnsaved
+	}
+	s.waiting = append(s.waiting, w)
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default: // another write has woken it
+	}
+	return <-w.result
 }
 
-// saveAll commits writes, and looks after the file, until the store is closed.
-func (s *Store) saveAll() {
+// saveLoop commits the writes that wait, and checks the file now and then, until the store is closed.
+func (s *Store) saveLoop() {
 	defer close(s.done)
 	ticker := time.NewTicker(saveInterval)
 	defer ticker.Stop()
 	for {
 		select {
-		case w := <-s.writes:
-			s.commit(w)
+		case <-s.wake:
+			s.commitWaiting()
 		case <-ticker.C:
-			s.tend()
+			s.saveIfNeeded()
 		case <-s.quit:
+			s.commitWaiting()
 			return
 		}
 	}
 }
 
-// Close saves what is not saved yet. No update may follow.
+// Close commits the writes that wait, and saves what is not saved yet. Later updates fail.
 func (s *Store) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	close(s.quit)
 	<-s.done
-	return s.tend()
+	return s.saveIfNeeded()
 }
 
-// commit runs the changes of all writes that wait, one after the other, saves what they made once, and tells
-// each its own result. Where the save fails they all fail, for each may have seen what the others did.
-func (s *Store) commit(first write) {
+// commitWaiting runs the changes of all writes that wait, one after the other, saves the result once, and tells each
+// writer how its own write went. If the save fails, they all fail, even one that got a 404: that may be due to a
+// deletion in the same batch, which is now undone.
+func (s *Store) commitWaiting() {
+	s.mu.Lock()
+	batch := s.waiting
+	s.waiting = nil
+	s.mu.Unlock()
+
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	next, changed := *s.view(), false
-	var batch []write
-	var results []error
-	for w, waiting := first, true; waiting; {
-		draft := next
-		err := w.change(&draft)
-		if err == nil {
+	results := make([]error, len(batch))
+	for i, w := range batch {
+		draft := next // a change that fails leaves no trace
+		results[i] = catch(func() error { return w.change(&draft) })
+		if results[i] == nil {
 			next, changed = draft, true
 		}
-		batch, results = append(batch, w), append(results, err)
-		select {
-		case w = <-s.writes:
-		default:
-			waiting = false
-		}
 	}
-	failed := changed && s.save(&next) != nil
-	if changed && !failed {
-		s.publish(&next)
+	if changed {
+		if s.save(&next) == nil {
+			s.mu.Lock()
+			s.current = &next
+			s.mu.Unlock()
+		} else {
+			for i := range results {
+				results[i] = errUnsaved
+			}
+		}
 	}
 	for i, w := range batch {
-		if failed {
-			results[i] = errUnsaved
-		}
 		w.result <- results[i]
 	}
 }
 
-// tend saves the current state where the file does not hold it, or may not.
-func (s *Store) tend() error {
-	st := s.view()
-	if s.path == "" || s.saved == st && s.failing() == nil && s.checkFile() == nil {
+// saveIfNeeded saves the current state, unless the file holds it. If another program has changed the file, the save
+// fails, so that the failure is known before the next write.
+func (s *Store) saveIfNeeded() error {
+	if s.path == "" {
 		return nil
 	}
-	return s.save(st)
+	current := s.view()
+	if current == s.saved && s.lastFailure() == nil {
+		if _, err := s.checkFile(); err == nil {
+			return nil
+		}
+	}
+	return s.save(current)
 }
 
-// save replaces the file. A failure is kept for failing, and logged once for each cause.
+// save replaces the file, and keeps the error, if any, as the last failure. The log gets each cause once. It is also
+// told of a save that takes longer than a second, while that save is still running.
 func (s *Store) save(st *state) error {
+	begin := time.Now()
+	if !s.slow {
+		timer := time.AfterFunc(time.Second, func() { s.logger.Print("saving is taking longer than a second") })
+		defer timer.Stop()
+	}
 	err := s.replaceFile(st)
+	s.slow = time.Since(begin) > time.Second
+
 	s.mu.Lock()
 	before := s.failure
 	s.failure = err
 	s.mu.Unlock()
 	switch {
 	case err == nil && before != nil:
-		s.log.Print("saving works again")
-	case err != nil && (before == nil || err.Error() != before.Error()):
-		s.log.Printf("saving failed: %v", err)
+		s.logger.Print("saving works again")
+	case err != nil && (before == nil || rootCause(err) != rootCause(before)):
+		s.logger.Printf("saving failed: %v", err)
 	}
 	return err
 }
 
-// replaceFile puts a snapshot of st in the place of the file in one step: whoever opens the file at
-// whatever instant, also after a crash, finds the old snapshot or the new one, whole.
+// rootCause returns the innermost error, without what differs each time, such as the name of the temporary file.
+func rootCause(err error) error {
+	for errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
+	}
+	return err
+}
+
+// replaceFile replaces the file with a snapshot of st. At every moment, even after a crash, the file is the old
+// snapshot or the new one, whole.
+//
+// That takes four steps. The snapshot is written to a temporary file beside the file. The temporary file is synced:
+// otherwise, after a power failure, the file could be empty. It is renamed over the file. And the directory is
+// synced: otherwise, after a power failure, the rename could be undone, and an acknowledged write with it.
 func (s *Store) replaceFile(st *state) error {
-	if s.foreign {
-		return errForeign
-	}
-	mode := fs.FileMode(0o644)
-	if s.file != nil {
-		mode = s.file.Mode().Perm()
-	}
-	info, err := syncFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode, st.write)
-	if err == nil {
-		err = s.lock()
-	}
-	if err == nil {
-		err = s.checkFile()
-	}
-	if err == nil {
-		err = os.Rename(s.temp, s.path)
-	}
-	if err != nil {
-		os.Remove(s.temp)
-		s.unlock()
+	if err := s.swapFile(st); err != nil {
 		return err
 	}
-	saved, file := s.saved, s.file
-	s.saved, s.file = st, info
-	if err := syncFolder(filepath.Dir(s.path)); err != nil {
-		if s.locked && os.Rename(s.path+lockSuffix, s.path) == nil { // the lock is the old file
-			s.saved, s.file, s.locked = saved, file, false
+	if err := syncDirectory(filepath.Dir(s.path)); err != nil {
+		if st != s.view() { // its writes will be refused, so they must not be in the file
+			s.swapFile(s.saved)
 		}
 		return err
 	}
-	s.unlock()
+	s.saved = st
 	return nil
 }
 
-// lock gives the file a second name, which one server at a time can do, so that no other replaces the file
-// between this one's look at it and the rename. The name keeps the old snapshot too, to be put back where
-// the new one turns out not to last.
-func (s *Store) lock() error {
-	s.unlock()
-	err := os.Link(s.path, s.path+lockSuffix)
-	s.locked = err == nil
-	if errors.Is(err, fs.ErrExist) {
-		return errBusy
-	}
-	return nil // a first snapshot has nothing to link, and some file systems know no links
-}
-
-func (s *Store) unlock() {
-	if s.locked {
-		err := os.Remove(s.path + lockSuffix)
-		s.locked = err != nil && !errors.Is(err, fs.ErrNotExist) // a server that starts removes it too
-	}
-}
-
-// syncFile opens a file and makes what is written to it outlast a crash of the machine.
-func syncFile(path string, flag int, mode fs.FileMode, write func(io.Writer) error) (fs.FileInfo, error) {
-	f, err := os.OpenFile(path, flag, mode)
+// swapFile takes all steps but the last.
+func (s *Store) swapFile(st *state) error {
+	old, err := s.checkFile()
 	if err != nil {
-		return nil, err
+		return err
 	}
+	temp := fmt.Sprintf("%s.saving-%08x", s.path, rand.Uint32())
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp) // does nothing after the rename
+	info, err := fill(f, old, st)
+	if err != nil {
+		return err
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := s.checkFile(); err != nil { // again, now that no other server can replace it
+		return err
+	}
+	if err := os.Rename(temp, s.path); err != nil {
+		return err
+	}
+	s.info = info
+	return nil
+}
+
+// fill writes a snapshot of st to a new file, with the mode and owner of the old one, syncs it and closes it.
+func fill(f *os.File, old fs.FileInfo, st *state) (fs.FileInfo, error) {
 	defer f.Close()
-	if err := write(f); err != nil {
+	if old != nil {
+		copyOwner(f, old)
+		if err := f.Chmod(old.Mode().Perm()); err != nil {
+			return nil, err
+		}
+	}
+	if err := st.writeTo(f); err != nil {
 		return nil, err
 	}
 	if err := f.Sync(); err != nil {
@@ -518,26 +680,103 @@ func syncFile(path string, flag int, mode fs.FileMode, write func(io.Writer) err
 	return f.Stat()
 }
 
-// syncFolder makes the renames in a folder outlast a crash. Windows cannot, and need not.
-func syncFolder(path string) error {
+// copyOwner gives f the owner of another file, if the system lets us. The ids are found by reflection, because their
+// type in package syscall does not exist on Windows.
+func copyOwner(f *os.File, from fs.FileInfo) {
+	stat := reflect.Indirect(reflect.ValueOf(from.Sys()))
+	uid, gid := stat.FieldByName("Uid"), stat.FieldByName("Gid")
+	if uid.IsValid() && gid.IsValid() {
+		f.Chown(int(uid.Uint()), int(gid.Uint()))
+	}
+}
+
+func (s *Store) lockPath() string { return s.path + ".saving-lock" }
+
+// staleLock is the age from which a lock counts as left behind by a killed server. A client that waits for that long
+// still gets its response, within the write timeout of 10 seconds.
+const staleLock = 8 * time.Second
+
+// lock keeps other servers from replacing the file between this one's check and its rename. It creates a file that only
+// one server at a time can create, and waits while another server has it.
+func (s *Store) lock() (unlock func(), err error) {
+	path := s.lockPath()
+	deadline := time.Now().Add(staleLock + time.Second)
+	for time.Now().Before(deadline) {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			host, _ := os.Hostname()
+			fmt.Fprintln(f, os.Getpid(), host)
+			f.Close()
+			return func() { os.Remove(path) }, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if isStale(path) {
+			os.Remove(path)
+		}
+		// Two servers may find the same lock stale. The pause lets the slower one remove it before the faster one
+		// creates a new lock, which would be removed instead.
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil, errLocked
+}
+
+// isStale reports whether a killed server left the lock behind: its process is gone from this host, or the lock is old,
+// or it is still empty after a second.
+func isStale(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	age := time.Since(info.ModTime())
+	if age > staleLock || (info.Size() == 0 && age > time.Second) {
+		return true
+	}
+	var pid int
+	var lockHost string
+	content, _ := os.ReadFile(path)
+	fmt.Sscan(string(content), &pid, &lockHost)
+	if host, err := os.Hostname(); err != nil || host != lockHost {
+		return false
+	}
+	process, err := os.FindProcess(pid)
+	// Signal 0 only asks whether the process exists.
+	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// syncDirectory makes a rename in a directory survive a crash. On Windows and some file systems that is not possible,
+// and it does nothing.
+func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	_, err := syncFile(path, os.O_RDONLY, 0, func(io.Writer) error { return nil })
+	directory, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer directory.Close()
+	err = directory.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
 	return err
 }
 
-// checkFile returns errForeign, then and ever after, where the file is not the one that this process last
-// read or wrote.
-func (s *Store) checkFile() error {
+// checkFile returns what the system knows of the file, or nil if there is no file. If the file is not what this process
+// last read or wrote, the error is errForeign.
+func (s *Store) checkFile() (fs.FileInfo, error) {
 	info, err := os.Stat(s.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case missing && s.info == nil:
+		return nil, nil
+	case err != nil && !missing:
+		return nil, err
+	case missing || s.info == nil || !os.SameFile(info, s.info):
+		return nil, errForeign
+	case info.Size() != s.info.Size() || !info.ModTime().Equal(s.info.ModTime()):
+		return nil, errForeign
 	}
-	same := err != nil && s.file == nil || err == nil && s.file != nil && os.SameFile(info, s.file) &&
-		info.Size() == s.file.Size() && info.ModTime().Equal(s.file.ModTime())
-	if s.foreign = s.foreign || !same; s.foreign {
-		return errForeign
-	}
-	return nil
+	return info, nil
 }
