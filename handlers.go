@@ -222,7 +222,7 @@ func (s *Server) noRoute(r *http.Request) (response, error) {
 			allowed = append(allowed, method)
 		}
 	}
-	// The method itself is allowed if getDocument ends here, because it has no such document.
+	// getDocument calls noRoute too, if there is no such document: then the method is allowed, but the error is 404.
 	if allowed == nil || slices.Contains(allowed, r.Method) {
 		return response{}, fail(http.StatusNotFound,
 			"This path does not exist; GET /openapi.json lists the operations.")
@@ -468,7 +468,7 @@ func list[T any](s *Server, q *query, c collection[T], match func(*T) bool) (res
 	if q.err != nil {
 		return response{}, q.err
 	}
-	const recordSize = 96 // bytes; an estimate, since a body that grows as it is filled takes twice the time
+	const recordSize = 96 // bytes, roughly; a body without room for all records would grow, and take twice the time
 	resp := response{status: http.StatusOK, body: append(make([]byte, 0, limit*recordSize), '[')}
 	var count, last int64
 	for id, record := range c.in(s.store.view()).after(after) {

@@ -203,8 +203,8 @@ type Limits struct {
 // A key of fewer characters than safeKeyLength is allowed, but can be guessed. The log warns about it.
 const safeKeyLength = 16
 
-// newLimits reads the keys file, a JSON array of entries. An error says which entry is wrong, and quotes no value, so
-// that no key gets into a log.
+// newLimits reads the keys file, a JSON array of entries. An error in an entry says which one it is, and quotes no value,
+// so that no key gets into a log.
 func newLimits(keysFile []byte) (*Limits, error) {
 	if _, err := checkJSON(keysFile); err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func (l *Limits) admit(r *http.Request, now time.Time) (planName string, q quota
 		return c.planName, q, err
 	}
 	q, err = l.stranger(r.RemoteAddr, now).spend(now)
-	if err == nil { // a stranger never gets in: it is 401 or, after too many of them, 429
+	if err == nil { // a stranger never gets in: the response is 401 or, after too many of those, 429
 		err = fail(http.StatusUnauthorized, "A valid API key is required; send it as Authorization: Bearer KEY.").
 			with("WWW-Authenticate", "Bearer")
 	}
@@ -267,8 +267,8 @@ func requestKey(r *http.Request) string {
 }
 
 // stranger returns the client shared by all strangers at one IPv4 address or in one IPv6 /64, which is what a household
-// gets. It has one window, a minute with the limit of the free plan. After that minute the address gets a new client,
-// so the window is never renewed once others can see it, and its end may be read without the client's mutex.
+// gets. It has one window, a minute with the limit of the free plan. After that minute the address gets a new client.
+// So spend, which gets the same now, never renews the window, and its end may be read without the client's mutex.
 func (l *Limits) stranger(remote string, now time.Time) *client {
 	addrPort, _ := netip.ParseAddrPort(remote)
 	addr := addrPort.Addr().Unmap()

@@ -203,7 +203,7 @@ func checkJSON(data []byte) (offset int, err error) {
 	if utf8.Valid(data) {
 		return 0, nil
 	}
-	// The text is not UTF-8, which encoding/json would silently replace. Find the first wrong byte:
+	// The text is not valid UTF-8; encoding/json would silently replace the bad bytes. Find the first one:
 	for {
 		c, size := utf8.DecodeRune(data[offset:])
 		if c == utf8.RuneError && size == 1 {

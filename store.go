@@ -43,9 +43,9 @@ type page[T any] [pageSize]*record[T]
 // A table holds the records of one kind. Ids start at 1 and rise by 1, so finding a record is arithmetic: the one
 // with the id 1000 is on pages[1], at index 487, for (1000-1) / 512 is 1 and the remainder is 487.
 //
-// A table is copied by assignment, and the copy shares its pages. Changing the copy leaves the original as it was: a
-// record is added after the original's last id, where the original does not look, and it is replaced or deleted on a
-// copy of its page. Of several copies only one may be kept, since they all add their records in the same place.
+// A table is copied by assignment, and the copy shares its pages. Changing the copy leaves the original as it was: a new
+// record goes after the original's last id, where the original does not look; an existing one is replaced or deleted on
+// a copy of its page. Of several copies only one may be kept, since they all add their records in the same place.
 type table[T any] struct {
 	pages []*page[T] // a page is nil if all its records are deleted
 	last  int64      // the last id that was assigned
@@ -92,7 +92,7 @@ func (t *table[T]) nextID() (int64, error) {
 // after their last id.
 func (t *table[T]) insert(id int64, r *record[T]) {
 	i := int((id - 1) / pageSize)
-	for len(t.pages) <= i {
+	for len(t.pages) <= i { // what append writes lies beyond the end of earlier tables' slices
 		t.pages = append(t.pages, nil)
 	}
 	if t.pages[i] == nil {
@@ -566,8 +566,8 @@ func (s *Store) commitWaiting() {
 	}
 }
 
-// saveIfNeeded saves the current state, unless the file holds it. If another program has changed the file, the save
-// fails, so that the failure is known before the next write.
+// saveIfNeeded saves the current state, unless the file holds it and the last save succeeded: after a failure it tries
+// again. If another program has changed the file, the save fails, so that the failure is known before the next write.
 func (s *Store) saveIfNeeded() error {
 	if s.path == "" {
 		return nil
