@@ -203,8 +203,8 @@ type Limits struct {
 // A key of fewer characters than safeKeyLength is allowed, but can be guessed. The log warns about it.
 const safeKeyLength = 16
 
-// newLimits reads the keys file, a JSON array of entries. An error in an entry says which one it is, and quotes no value,
-// so that no key gets into a log.
+// newLimits reads the keys file, a JSON array of entries. An error in an entry says which one it is, and quotes no
+// value, so that no key gets into a log.
 func newLimits(keysFile []byte) (*Limits, error) {
 	if _, err := checkJSON(keysFile); err != nil {
 		return nil, err

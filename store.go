@@ -43,9 +43,9 @@ type page[T any] [pageSize]*record[T]
 // A table holds the records of one kind. Ids start at 1 and rise by 1, so finding a record is arithmetic: the one
 // with the id 1000 is on pages[1], at index 487, for (1000-1) / 512 is 1 and the remainder is 487.
 //
-// A table is copied by assignment, and the copy shares its pages. Changing the copy leaves the original as it was: a new
-// record goes after the original's last id, where the original does not look; an existing one is replaced or deleted on
-// a copy of its page. Of several copies only one may be kept, since they all add their records in the same place.
+// A table is copied by assignment, and the copy shares its pages. Changing the copy leaves the original as it was: a
+// new record goes after the original's last id, where the original does not look; an existing one is replaced or
+// deleted on a copy of its page. Of several copies only one may be kept, since they all add their records in the same place.
 type table[T any] struct {
 	pages []*page[T] // a page is nil if all its records are deleted
 	last  int64      // the last id that was assigned
