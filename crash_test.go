@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -202,6 +203,47 @@ func TestCrash(t *testing.T) {
 			}
 			t.Logf("%d writes were acknowledged, %d of them lost; %d more were kept", acknowledged, lost, kept)
 		})
+	}
+}
+
+// TestGraceRunsOut stops the program while a write hangs. After 10 seconds it closes the connection, but it still waits
+// for the save. The other tests run in the meantime.
+func TestGraceRunsOut(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGTERM")
+	}
+	file := filepath.Join(t.TempDir(), "petstore.json")
+	p := start(t, "-data", file)
+	client, responses := beginRequest(t, p)
+	lock := file + ".saving-lock"
+	os.WriteFile(lock, nil, 0o600)
+	later := time.Now().Add(time.Hour)
+	os.Chtimes(lock, later, later) // so that it does not count as left behind
+	io.WriteString(client, birds)
+	begin := time.Now()
+	p.Process.Signal(syscall.SIGTERM)
+	type cutOff struct {
+		response string
+		after    time.Duration
+	}
+	ended := make(chan cutOff, 1)
+	go func() {
+		response, _ := io.ReadAll(responses)
+		ended <- cutOff{string(response), time.Since(begin)}
+		os.Remove(lock)
+	}()
+
+	t.Parallel()
+	got := <-ended
+	if got.response != "" || got.after < 9900*time.Millisecond || got.after > 10900*time.Millisecond {
+		t.Errorf("the connection was closed after %v, with the response %q", got.after, got.response)
+	}
+	code, printed := p.end()
+	if code != 0 || !strings.Contains(printed, "stopping, although some requests are not finished") {
+		t.Errorf("exit code %d, printed %s", code, printed)
+	}
+	if !strings.Contains(read(t, file), "Birds") {
+		t.Error("it did not wait for the save")
 	}
 }
 
