@@ -19,17 +19,17 @@ import (
 	"time"
 )
 
-// Server handles the requests of the API from its store.
+// Server answers the requests of the API from its store.
 type Server struct {
 	store    *Store
 	limits   *Limits
 	logger   *log.Logger
 	mux      *http.ServeMux
 	verbose  bool          // log each request
-	delay    time.Duration // hold back each response of the API for that long
+	delay    time.Duration // hold back each response of the API for this long
 	origin   string        // the web pages of this origin may call the API (CORS); empty for none
-	demoKeys string        // the keys that the page may offer, as a keys file; empty unless they are public
-	baseURL  string        // where clients find the server; empty if that is not known
+	demoKeys string        // the demo keys, for the page at / to offer; empty if they are not in use
+	baseURL  string        // of this server, as it is printed at the start and named by openapi.json
 }
 
 // A handler returns the response to a request, or the error to send instead. It never sees the ResponseWriter.
@@ -43,7 +43,7 @@ type response struct {
 }
 
 // jsonResponse ends the JSON with a newline, so that in a terminal the prompt comes on the next line. Clip makes append
-// copy the JSON, which may be a record's and must not change.
+// copy the JSON: it may be a record's, and two requests must not write to the same spare byte behind it.
 func jsonResponse(status int, json []byte) response {
 	return response{status: status, body: append(slices.Clip(json), '\n')}
 }
@@ -102,8 +102,8 @@ func (s *Server) newMux() *http.ServeMux {
 	return s.mux
 }
 
-// wrap makes an http.Handler of a handler. Nothing else in this program writes to a ResponseWriter, so every response of
-// a handler gets the same headers, and every failure the same shape.
+// wrap makes an http.Handler of a handler. Nothing else in this program writes to a ResponseWriter, so every response
+// of a handler gets the same headers, and every failure the same shape.
 func (s *Server) wrap(h handler, inAPI bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
@@ -138,8 +138,8 @@ const maxBody = 64 << 10
 
 // respond returns the response of the handler, or that of its error.
 func (s *Server) respond(w http.ResponseWriter, r *http.Request, h handler) (resp response) {
-	// The handler gets a copy of the request: net/http later asks the original Body whether the client still waits for
-	// leave to send it (Expect: 100-continue).
+	// The handler gets a copy of the request: net/http later asks the original Body whether the client is still waiting
+	// for the go-ahead to send it (Expect: 100-continue).
 	limited := *r
 	limited.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	failed := catch(func() (err error) {
@@ -201,7 +201,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, resp response) {
 }
 
 // isPreflight reports whether the request is a preflight: a browser asks whether a page of another origin may send its
-// request (Fetch standard, section 3.2.2). A preflight carries no key.
+// request (Fetch standard, CORS protocol). A preflight carries no key.
 func (s *Server) isPreflight(r *http.Request) bool {
 	return s.origin != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
@@ -213,7 +213,7 @@ var preflight = response{status: http.StatusNoContent, header: []headerLine{
 }}
 
 // noRoute handles what no other route matches. If the path supports other methods, the error is 405 (RFC 9110, section
-// 15.5.6), else 404. Which methods those are, it asks the mux.
+// 15.5.6), else 404. It asks the mux which methods those are.
 func (s *Server) noRoute(r *http.Request) (response, error) {
 	var allowed []string
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
@@ -222,16 +222,18 @@ func (s *Server) noRoute(r *http.Request) (response, error) {
 			allowed = append(allowed, method)
 		}
 	}
-	if allowed == nil || slices.Contains(allowed, r.Method) { // allowed, but getDocument has no such document
-		return response{}, fail(http.StatusNotFound, "This path does not exist; GET /openapi.json lists the operations.")
+	// The method itself is allowed if getDocument ends here, because it has no such document.
+	if allowed == nil || slices.Contains(allowed, r.Method) {
+		return response{}, fail(http.StatusNotFound,
+			"This path does not exist; GET /openapi.json lists the operations.")
 	}
 	allow := strings.Join(allowed, ", ")
 	return response{}, fail(http.StatusMethodNotAllowed, "Method not allowed; this path supports %s.", allow).
 		with("Allow", allow)
 }
 
-// The operations follow, in the order of routes. What they have in common comes after them: list, get, create, replace
-// and remove, and how bodies and queries are read.
+// The operations follow, in the order of routes. What they have in common comes after them: the collections pets,
+// categories, orders and inventory; list, get, create, replace and remove; how bodies and queries are read.
 
 func (s *Server) listPets(r *http.Request) (response, error) {
 	q := parseQuery(r, "status", "categoryId")
@@ -255,8 +257,8 @@ func (s *Server) createPet(r *http.Request) (response, error) {
 	})
 }
 
-// deprecation announces the end of getPet, with every 200, 400 and 404 (RFC 9745, RFC 8594): it is deprecated since
-// 2026-11-20, and will be removed after the sunset. It is there to practise with; the other get operations stay.
+// deprecation announces the end of getPet, with every 200, 400 and 404 (RFC 9745, RFC 8594): it has been deprecated
+// since 2026-11-20, and will be removed after the sunset. Clients can practise on it; the other get operations stay.
 var deprecation = []headerLine{
 	{"Deprecation", "@1795132800"},
 	{"Sunset", "Thu, 05 Dec 2030 00:00:00 GMT"},
@@ -266,7 +268,7 @@ var deprecation = []headerLine{
 func (s *Server) getPet(r *http.Request) (response, error) {
 	resp, err := get(s, r, pets)
 	if err != nil {
-		resp = s.failure(err) // here, and not in wrap, to add the headers
+		resp = s.failure(err) // here, and not in respond, to add the headers
 	}
 	resp.header = append(resp.header, deprecation...)
 	return resp, nil
@@ -455,7 +457,7 @@ var inventory = collection[Pet]{
 	},
 }
 
-// The functions below would be methods of collection, if methods could have type parameters of their own, or of Server.
+// The functions below would be methods of Server, if methods could have type parameters of their own.
 
 // list returns the first records that match and whose ids are greater than the query's after, at most limit of them.
 // If more follow, the Link header leads to them (RFC 8288). For example, if there are records 1, 2, 3 and 5, ?limit=2
@@ -521,7 +523,7 @@ func create[T any](s *Server, c collection[T],
 	return resp, err
 }
 
-// replace puts what build returns in the place of the record that the path names.
+// replace replaces the record that the path names with what build returns.
 func replace[T any](s *Server, r *http.Request, c collection[T],
 	build func(next *state, old T) (T, error)) (resp response, err error) {
 	err = s.store.update(func(next *state) error {
@@ -588,7 +590,7 @@ func decodeBody(r *http.Request, into shape) error {
 	return decodeObject(data, into)
 }
 
-// isJSON reports whether a Content-Type is that of JSON in UTF-8. If it is missing, the body is taken for JSON.
+// isJSON reports whether a Content-Type is that of JSON in UTF-8. If it is missing, the body is assumed to be JSON.
 func isJSON(contentType string) bool {
 	if contentType == "" || contentType == "application/json" { // the usual ones need no parsing
 		return true
@@ -598,7 +600,7 @@ func isJSON(contentType string) bool {
 	return err == nil && mediaType == "application/json" && strings.EqualFold(charset, "utf-8")
 }
 
-// A query holds the parameters of a list. err says what is wrong with the first one that is.
+// A query holds the parameters of a list. err says what is wrong with the first bad one; it is nil if all are good.
 type query struct {
 	values url.Values
 	err    error
@@ -675,7 +677,7 @@ func (s *Server) getHealth(*http.Request) (response, error) {
 
 // documents are the description of the API and the page that shows it.
 //
-//go:embed docs/openapi.json docs/index.html docs/*.css docs/*.js docs/*.png
+//go:embed docs/openapi.json docs/index.html docs/*.css docs/*.js docs/*.svg
 var documents embed.FS
 
 // contentTypes are listed here because package mime asks the system, and systems differ.
@@ -684,7 +686,7 @@ var contentTypes = map[string]string{
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
 	".json": "application/json",
-	".png":  "image/png",
+	".svg":  "image/svg+xml",
 }
 
 // getDocument returns the document that the path names. Its policy keeps the page from loading anything that this
@@ -698,7 +700,7 @@ func (s *Server) getDocument(r *http.Request) (response, error) {
 		name = "openapi.json"
 	}
 	body, err := documents.ReadFile("docs/" + name)
-	if name == "keys.json" { // is not a file
+	if name == "keys.json" { // not a file: the keys that the page may offer
 		body, err = []byte(cmp.Or(s.demoKeys, "[]")), nil
 	}
 	if err != nil {

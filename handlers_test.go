@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -16,6 +16,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -63,10 +66,11 @@ func (b *lockedBuffer) String() string {
 
 // Most tests use the key big, whose limits no test can reach. The others are for tests of the limits.
 const testKeys = `[
-{"key": "big", "plan": "enterprise", "perMinute": 1000000000, "perDay": 1000000000},
+{"key": "big", "plan": "enterprise", "perMinute": 2147483647, "perDay": 2147483647},
 {"key": "forty", "plan": "enterprise", "perMinute": 40, "perDay": 100},
 {"key": "daily", "plan": "enterprise", "perMinute": 100, "perDay": 30},
 {"key": "both", "plan": "enterprise", "perMinute": 1, "perDay": 1},
+{"key": "twice", "plan": "enterprise", "perMinute": 1, "perDay": 2},
 {"key": "one", "plan": "enterprise", "perMinute": 1, "perDay": 1000000},
 {"key": "free", "plan": "free"},
 {"key": "pro", "plan": "pro"},
@@ -85,8 +89,12 @@ func newService(t testing.TB, file string, synced bool) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
+	spec, err := readDescription()
+	if err != nil {
+		t.Fatal(err)
+	}
 	server := &Server{store: store, limits: limits, logger: logger}
-	return &service{Server: server, t: t, handler: server.newMux(), log: &logged, spec: readDescription(t)}
+	return &service{Server: server, t: t, handler: server.newMux(), log: &logged, spec: spec}
 }
 
 // freshService returns a service that has the records of docs/sample.json.
@@ -137,7 +145,7 @@ func message(errorJSON []byte) string {
 	return e.Message
 }
 
-// indent makes JSON readable line by line, and leaves alone what is not JSON.
+// indent makes JSON readable line by line. Other text stays as it is.
 func indent(text string) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(strings.TrimSpace(text)), "", "  "); err != nil {
@@ -163,42 +171,79 @@ func (s *service) do(request, body string, header ...string) *http.Response {
 	s.handler.ServeHTTP(recorder, r)
 	s.check(r, recorder)
 	resp := recorder.Result()
-	resp.Header = http.Header{}
-	for name, values := range recorder.Header() { // as on the wire, where the case of names does not matter
-		resp.Header[http.CanonicalHeaderKey(name)] = values
-	}
+	resp.Header = canonical(recorder.Header())
 	return resp
+}
+
+// canonical returns a header as Get expects it. On the wire, the case of names does not matter.
+func canonical(header http.Header) http.Header {
+	same := http.Header{}
+	for name, values := range header {
+		same[http.CanonicalHeaderKey(name)] = values
+	}
+	return same
+}
+
+// operation returns what the description says about the operation that a request is for, if it is described.
+func (s *service) operation(r *http.Request) (o operation, ok bool) {
+	_, pattern := s.mux.Handler(r)
+	path := pattern[strings.Index(pattern, "/"):]
+	method := strings.Replace(r.Method, "HEAD", "GET", 1)
+	o, ok = s.spec.Paths[path][strings.ToLower(method)]
+	return o, ok
 }
 
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// check stops the test unless the description has the status of the response, every response of the API has the rate
-// headers and JSON, and every error is an Error object.
+// check stops the test unless every response of the API has the rate headers, its status and header are as described,
+// and every error is an Error object.
 func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 	s.t.Helper()
-	_, pattern := s.mux.Handler(r)
-	path := pattern[strings.Index(pattern, "/"):]
-	operations, described := s.spec.Paths[path]
-	if described {
-		operation := operations[strings.ToLower(strings.Replace(r.Method, "HEAD", "GET", 1))]
-		if _, ok := operation.Responses[fmt.Sprint(recorder.Code)]; !ok {
+	operation, inAPI := s.operation(r)
+	if inAPI {
+		response, ok := operation.Responses[fmt.Sprint(recorder.Code)]
+		if !ok {
 			s.t.Fatalf("%s %s: status %d is not described", r.Method, r.URL, recorder.Code)
 		}
+		s.checkHeader(r, recorder, response)
 	}
+	_, pattern := s.mux.Handler(r)
 	preflight := r.Method == "OPTIONS" && recorder.Code == 204
-	if inAPI := described || path == "/"; inAPI && !preflight {
+	if (inAPI || pattern == "/") && !preflight {
 		for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
 			if values := recorder.Header()[name]; len(values) != 1 || !digits.MatchString(values[0]) {
 				s.t.Fatalf("%s %s: %s is %q", r.Method, r.URL, name, values)
 			}
 		}
 	}
-	contentType := recorder.Header().Get("Content-Type")
-	if described && recorder.Code != 204 && contentType != "application/json" {
-		s.t.Fatalf("%s %s: the Content-Type is %q", r.Method, r.URL, contentType)
-	}
 	if recorder.Code >= 400 && r.Method != "HEAD" {
 		s.checkError(recorder)
+	}
+}
+
+// checkHeader stops the test unless the response has every header that is described as required, and no other than
+// those that are described, those of all JSON, and those for web pages of another origin.
+func (s *service) checkHeader(r *http.Request, recorder *httptest.ResponseRecorder, described describedResponse) {
+	s.t.Helper()
+	var allowed []string
+	if recorder.Code != 204 {
+		allowed = append(allowed, "Content-Type", "Content-Length")
+	}
+	got := canonical(recorder.Header())
+	for name, header := range described.Headers {
+		name = http.CanonicalHeaderKey(name)
+		allowed = append(allowed, name)
+		if header.Required && got[name] == nil {
+			s.t.Fatalf("%s %s: status %d has no %s", r.Method, r.URL, recorder.Code, name)
+		}
+	}
+	for name := range got {
+		if !slices.Contains(allowed, name) && !strings.HasPrefix(name, "Access-Control-") {
+			s.t.Fatalf("%s %s: status %d has a %s, which is not described", r.Method, r.URL, recorder.Code, name)
+		}
+	}
+	if recorder.Code != 204 && got.Get("Content-Type") != "application/json" {
+		s.t.Fatalf("%s %s: the Content-Type is %q", r.Method, r.URL, got.Get("Content-Type"))
 	}
 }
 
@@ -464,6 +509,16 @@ func TestQueries(t *testing.T) {
 			s.refuse("GET "+list+"?"+test.query, "", test.want)
 		}
 	}
+	// Of several faults the first is reported. Names are checked first, in alphabetical order, and then values.
+	s.refuse("GET /pets?zoo=1&color=red&%zz", "", "The query must be name=value pairs")
+	s.refuse("GET /pets?zoo=1&color=red&limit=", "", `The parameter "color" is unknown`)
+	s.refuse("GET /pets?zoo=1&limit=&after=", "", "after must be given once, with a value.")
+	s.refuse("GET /pets?zoo=1&limit=1&limit=2&after=x", "", "limit must be given once, with a value.")
+	s.refuse("GET /pets?zoo=&after=x", "", `The parameter "zoo" is unknown`)
+	s.refuse("GET /pets?limit=0&after=x&categoryId=0&status=gone", "", "status must be available, pending or sold.")
+	s.refuse("GET /pets?limit=0&after=x&categoryId=0", "", "categoryId must be an integer from 1")
+	s.refuse("GET /pets?limit=0&after=x", "", "limit must be an integer from 1 to 100.")
+
 	s.refuse("GET /pets?status=gone", "", "status must be available, pending or sold.")
 	s.refuse("GET /pets?status=", "", "status must be given once, with a value.")
 	s.refuse("GET /pets?status=sold&status=sold", "", "status must be given once, with a value.")
@@ -516,7 +571,7 @@ func TestBodies(t *testing.T) {
 	s := freshService(t)
 	s.expect(step{request: "POST /categories", body: ` {"name" : "a\ud800b\u0041" } `,
 		status: 201, want: `{"id":5,"name":"a` + "\ufffd" + `bA"}`})
-	s.refuse("POST /categories", ``, "The JSON is malformed at byte 0: unexpected end of JSON input.")
+	s.refuse("POST /categories", ``, "The JSON is malformed at byte 1: unexpected end of JSON input.")
 	s.refuse("POST /categories", `{"name":"x"`, "The JSON is malformed at byte 11: unexpected end of JSON input.")
 	s.refuse("POST /categories", `{"name":"x"}}`, "The JSON is malformed at byte 13")
 	s.refuse("POST /categories", `{"name":"x"}{"name":"x"}`, "The JSON is malformed at byte 13")
@@ -581,6 +636,17 @@ func TestNameAndDescription(t *testing.T) {
 	s.refuse("POST /categories", `{"name":""}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /categories", `{"name":" \t\u00a0\u2003"}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /categories", `{"name":"x","description":"`+description+`x"}`, "description must be at most 2000 ")
+	s.refuse("PUT /categories/1", `{"name":" "}`, "name must be 1 to 200 characters and not blank.")
+
+	s.expect(step{request: "POST /pets", body: `{"name":"` + name + `","categoryId":1}`,
+		status: 201, want: `{"id":6,"name":"` + name + `","categoryId":1,"status":"available"}`})
+	s.refuse("POST /pets", `{"name":"`+name+`x","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
+	s.refuse("POST /pets", `{"name":" ","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
+	s.refuse("PUT /pets/1", `{"name":" ","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
+	snapshot := `{"categories":[{"id":1,"name":"c"}],"pets":[{"id":1,"name":" ","categoryId":1}]}`
+	if _, err := parse([]byte(snapshot)); err == nil || !strings.Contains(err.Error(), "name must be 1 to 200 ") {
+		t.Errorf("a snapshot with a pet without a name: %v", err)
+	}
 }
 
 func TestShipDate(t *testing.T) {
@@ -598,7 +664,8 @@ func TestShipDate(t *testing.T) {
 		{"2030-01-01T00:00:00,5Z", false},
 		{"2030-01-01T0:00:00Z", false},
 		{"2030-01-01T00:00:00+24:00", false},
-		{"2030-01-01T00:00:00." + strings.Repeat("0", 50) + "Z", false},
+		{"2030-01-01T00:00:00." + strings.Repeat("0", 43) + "Z", true},  // 64 characters
+		{"2030-01-01T00:00:00." + strings.Repeat("0", 44) + "Z", false}, // 65
 		{"", false},
 	} {
 		body := `{"shipDate":"` + test.date + `"}`
@@ -646,6 +713,24 @@ func TestBodyLimitAndMediaType(t *testing.T) {
 		resp := s.do("POST /categories", `{"name":"x"}`, "Content-Type: "+test.contentType)
 		if resp.StatusCode != test.status {
 			t.Fatalf("%q: status %d, want %d", test.contentType, resp.StatusCode, test.status)
+		}
+	}
+}
+
+// A client that goes away, or is too slow, leaves a body without an end.
+func TestBodyCutOff(t *testing.T) {
+	s := freshService(t)
+	for _, operation := range []string{"POST /pets", "PUT /categories/1", "PATCH /inventory/1"} {
+		method, target, _ := strings.Cut(operation, " ")
+		body := io.MultiReader(strings.NewReader(`{"name":`), iotest.ErrReader(io.ErrUnexpectedEOF))
+		r := httptest.NewRequest(method, target, body)
+		r.Header.Set("Authorization", "Bearer big")
+		recorder := httptest.NewRecorder()
+		s.handler.ServeHTTP(recorder, r)
+		s.check(r, recorder)
+		want := "The body ended early or arrived too slowly; send it again."
+		if got := message(recorder.Body.Bytes()); recorder.Code != 400 || got != want {
+			t.Fatalf("%s: status %d, message %q; want 400, %q", operation, recorder.Code, got, want)
 		}
 	}
 }
@@ -704,16 +789,22 @@ func TestHEAD(t *testing.T) {
 
 func TestLocation(t *testing.T) {
 	s := freshService(t)
-	for _, test := range []struct{ request, body, want string }{
-		{"POST /pets", `{"name":"x","categoryId":1}`, "/pets/6"},
-		{"POST /categories", `{"name":"x"}`, "/categories/5"},
-		{"POST /store/orders", `{}`, "/store/orders/3"},
+	for _, test := range []struct {
+		path, body string
+		first      int // id
+	}{
+		{"/pets", `{"name":"x","categoryId":1}`, 6},
+		{"/categories", `{"name":"x"}`, 5},
+		{"/store/orders", `{}`, 3},
 	} {
-		if got := s.do(test.request, test.body).Header.Get("Location"); got != test.want {
-			t.Fatalf("%s: Location %q, want %q", test.request, got, test.want)
-		}
-		if resp := s.do("GET "+test.want, ""); resp.StatusCode != 200 {
-			t.Fatalf("GET %s: status %d", test.want, resp.StatusCode)
+		for id := test.first; id <= 11; id++ { // up to an id of two digits
+			want := fmt.Sprintf("%s/%d", test.path, id)
+			if got := s.do("POST "+test.path, test.body).Header.Get("Location"); got != want {
+				t.Fatalf("Location %q, want %q", got, want)
+			}
+			if resp := s.do("GET "+want, ""); resp.StatusCode != 200 {
+				t.Fatalf("GET %s: status %d", want, resp.StatusCode)
+			}
 		}
 	}
 }
@@ -794,6 +885,21 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// The description names the server that serves it, so that a client made from it finds the server.
+func TestBaseURL(t *testing.T) {
+	s := freshService(t)
+	for _, baseURL := range []string{"http://localhost:8080", "http://127.0.0.1:40000"} {
+		s.baseURL = baseURL
+		var d description
+		if err := json.NewDecoder(s.do("GET /openapi.json", "").Body).Decode(&d); err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(baseURL, d.Servers[0].Variables["base_url"].Default); diff != "" {
+			t.Fatalf("the default of base_url (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // The page may offer the demo keys, and no others.
 func TestKeysOfThePage(t *testing.T) {
 	s := freshService(t)
@@ -802,19 +908,49 @@ func TestKeysOfThePage(t *testing.T) {
 	s.expect(step{request: "GET /docs/keys.json", status: 200, want: demoKeys})
 }
 
+// A panic in a handler is a 500 for its request, with all that a response must have, and the log has the stack.
 func TestPanic(t *testing.T) {
 	s := freshService(t)
-	recorder := httptest.NewRecorder()
-	r := httptest.NewRequest("GET", "/", nil)
-	s.wrap(func(*http.Request) (response, error) { panic("boom") }, false).ServeHTTP(recorder, r)
-	if recorder.Code != 500 {
-		t.Errorf("status %d, want 500", recorder.Code)
+	store := s.store
+	s.store = nil // so that every handler panics
+	s.expect(step{request: "GET /pets", status: 500, want: "The server failed on this request; try again, and report"})
+	s.expect(step{request: "POST /store/orders", body: `{}`, status: 500, want: "The server failed on this request"})
+	s.expect(step{request: "GET /healthz", status: 500, want: "The server failed on this request"})
+	if got := s.log.String(); strings.Count(got, "panic: ") != 3 || !strings.Contains(got, "store.go:") {
+		t.Errorf("the log does not have three panics with their stacks:\n%s", got)
 	}
-	s.checkError(recorder)
-	if got := s.log.String(); !strings.Contains(got, "boom") || !strings.Contains(got, "handlers_test.go") {
-		t.Errorf("the log has no stack: %s", got)
-	}
+	s.store = store
 	s.expect(step{request: "GET /healthz", status: 200, want: `{"status":"ok"}`})
+}
+
+func TestErrorWithoutCode(t *testing.T) {
+	defer func() {
+		if got, want := recover(), "no error code for the status 418"; got != want {
+			t.Errorf("panic %v, want %s", got, want)
+		}
+	}()
+	fail(418, "I'm a teapot.")
+}
+
+// With -sync=false the changes are run elsewhere than with -sync; their errors must be the same.
+func TestErrorsOfUnsyncedWrites(t *testing.T) {
+	s := newService(t, filepath.Join(t.TempDir(), "petstore.json"), false)
+	t.Cleanup(func() { s.store.Close() })
+	s.refuse("POST /pets", `{"name":"x","categoryId":77}`, "categoryId 77 does not exist")
+	s.refuse("PUT /pets/x", `{"name":"x","categoryId":1}`, "petId in the path must be a 64-bit integer.")
+	s.expect(step{request: "PUT /pets/77", body: `{"name":"x","categoryId":1}`,
+		status: 404, want: "No pet has the id 77; GET /pets lists them."})
+	s.expect(step{request: "PATCH /inventory/77", body: `{"quantity":1}`,
+		status: 404, want: "No pet has the id 77; GET /inventory lists them."})
+	s.expect(step{request: "DELETE /categories/77",
+		status: 404, want: "No category has the id 77; GET /categories lists them."})
+	s.expect(step{request: "DELETE /categories/1", status: 409, want: "Pet 1 belongs to this category"})
+	s.expect(step{request: "DELETE /pets/2", status: 409, want: "Order 2 names this pet"})
+	s.expect(step{request: "PUT /store/orders/1", body: `{}`, status: 409, want: "A complete order cannot be reopened"})
+	s.expect(step{request: "DELETE /store/orders/1", status: 409, want: "A complete order cannot be cancelled"})
+	if diff := gocmp.Diff(read(t, "docs/sample.json"), text(t, s.store.view())); diff != "" {
+		t.Errorf("a refused write changed the store (-want +got):\n%s", diff)
+	}
 }
 
 func TestCORS(t *testing.T) {
@@ -833,6 +969,13 @@ func TestCORS(t *testing.T) {
 	if diff := gocmp.Diff(want, preflight.Header); diff != "" || preflight.StatusCode != 204 {
 		t.Errorf("preflight: status %d, headers (-want +got):\n%s", preflight.StatusCode, diff)
 	}
+	// An OPTIONS without that header is no preflight, nor is another method with it.
+	if resp := s.do("OPTIONS /pets/1", "", "Origin: https://shop.example"); resp.StatusCode != 405 {
+		t.Errorf("OPTIONS without Access-Control-Request-Method: status %d, want 405", resp.StatusCode)
+	}
+	if resp := s.do("GET /pets/1", "", "Access-Control-Request-Method: PUT"); resp.StatusCode != 200 {
+		t.Errorf("GET with Access-Control-Request-Method: status %d, want 200", resp.StatusCode)
+	}
 	for _, key := range []string{"big", "wrong"} {
 		header := s.do("GET /pets", "", "Authorization: Bearer "+key).Header
 		for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers"} {
@@ -841,10 +984,57 @@ func TestCORS(t *testing.T) {
 			}
 		}
 	}
-	header := freshService(t).do("GET /pets", "", "Origin: https://shop.example").Header
-	if got := header.Get("Access-Control-Allow-Origin"); got != "" {
-		t.Errorf("without -cors-origin, %q is allowed", got)
+	s.origin = "" // as without -cors-origin
+	for name := range s.do("GET /pets", "", "Origin: https://shop.example").Header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			t.Errorf("without -cors-origin, a response has %s", name)
+		}
 	}
+	resp := s.do("OPTIONS /pets/1", "", "Origin: https://shop.example", "Access-Control-Request-Method: PUT")
+	if resp.StatusCode != 405 {
+		t.Errorf("without -cors-origin, a preflight has the status %d, want 405", resp.StatusCode)
+	}
+}
+
+// The time of a request counts from its arrival, however long its response is held back.
+func TestDelay(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service) {
+		s.delay = 3 * time.Second
+		for _, test := range []struct {
+			request, key string
+			status       int
+			took         time.Duration
+		}{
+			{"GET /pets", "big", 200, 3 * time.Second},
+			{"GET /nothing", "big", 404, 3 * time.Second},
+			{"GET /pets", "wrong", 401, 3 * time.Second},
+			{"GET /healthz", "big", 200, 0}, // no part of the API
+			{"GET /openapi.json", "big", 200, 0},
+		} {
+			begin := time.Now()
+			resp := s.do(test.request, "", "Authorization: Bearer "+test.key)
+			if took := time.Since(begin); resp.StatusCode != test.status || took != test.took {
+				t.Fatalf("%s with the key %s: status %d after %v, want %d after %v",
+					test.request, test.key, resp.StatusCode, took, test.status, test.took)
+			}
+		}
+
+		first := make(chan rates)
+		go func() { first <- s.ask("one") }()
+		synctest.Wait()
+		s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 57, RetryAfter: 60})
+		if diff := gocmp.Diff(rates{Status: 200, Limit: 1, ResetIn: 57}, <-first); diff != "" {
+			t.Errorf("the first request (-want +got):\n%s", diff)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/nothing", nil))
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("a request that is cancelled after a second took %v", took)
+		}
+	})
 }
 
 func TestVerbose(t *testing.T) {
@@ -856,213 +1046,5 @@ func TestVerbose(t *testing.T) {
 	want := "GET \"/pets\" 200 TIME plan=\"pro\"\nDELETE \"/pets/\\nevil\" 401 TIME plan=\"\"\n"
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
-	}
-}
-
-// A description is what the tests read of docs/openapi.json.
-type description struct {
-	OpenAPI string
-	Info    struct{ Title, Version string }
-	Servers []struct {
-		URL       string
-		Variables map[string]struct{ Default string }
-	}
-	Tags []struct {
-		Name   string
-		Parent string `json:"x-parent"`
-		Title  string `json:"x-page-title"`
-	}
-	Paths map[string]map[string]struct { // by path and method
-		OperationID string
-		Tags        []string
-		Responses   map[string]json.RawMessage
-		Deprecated  bool
-		Sunset      string `json:"x-deprecated-sunset"`
-		HideTryIt   bool   `json:"x-hideTryItPanel"`
-		Stability   string `json:"x-stability"`
-	}
-	Components struct{ Schemas, SecuritySchemes map[string]json.RawMessage }
-}
-
-func readDescription(t testing.TB) (d description) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(read(t, "docs/openapi.json")), &d); err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func TestDescription(t *testing.T) {
-	d := readDescription(t)
-	var got []string
-	for path, operations := range d.Paths {
-		for method, o := range operations {
-			statuses := slices.Sorted(maps.Keys(o.Responses))
-			mark := o.Stability + o.Sunset
-			if o.HideTryIt {
-				mark += "no try-out"
-			}
-			request := strings.ToUpper(method) + " " + path
-			line := fmt.Sprint(request, " ", o.OperationID, " ", o.Tags, " ", statuses, " ", mark)
-			got = append(got, strings.TrimSpace(line))
-		}
-	}
-	want := []string{
-		"GET /pets listPets [animals] [200 400 401 403 429 500]",
-		"POST /pets createPet [animals] [201 400 401 403 413 415 429 500 503]",
-		"GET /pets/{petId} getPet [animals] [200 400 401 403 404 429 500] 2030-12-05",
-		"PUT /pets/{petId} replacePet [animals] [200 400 401 403 404 413 415 429 500 503]",
-		"DELETE /pets/{petId} deletePet [animals] [204 400 401 403 404 409 429 500 503]",
-		"GET /categories listCategories [categories] [200 400 401 403 429 500]",
-		"POST /categories createCategory [categories] [201 400 401 403 413 415 429 500 503]",
-		"GET /categories/{categoryId} getCategory [categories] [200 400 401 403 404 429 500]",
-		"PUT /categories/{categoryId} replaceCategory [categories] [200 400 401 403 404 413 415 429 500 503]",
-		"DELETE /categories/{categoryId} deleteCategory [categories] [204 400 401 403 404 409 429 500 503]",
-		"GET /store/orders listOrders [orders] [200 400 401 403 429 500] no try-out",
-		"POST /store/orders createOrder [orders] [201 400 401 403 413 415 429 500 503]",
-		"GET /store/orders/{orderId} getOrder [orders] [200 400 401 403 404 429 500]",
-		"PUT /store/orders/{orderId} replaceOrder [orders] [200 400 401 403 404 409 413 415 429 500 503]",
-		"DELETE /store/orders/{orderId} cancelOrder [orders] [204 400 401 403 404 409 429 500 503] beta",
-		"GET /inventory listInventory [inventory] [200 400 401 403 429 500]",
-		"GET /inventory/{petId} getInventory [inventory] [200 400 401 403 404 429 500]",
-		"PATCH /inventory/{petId} updateInventory [inventory] [200 400 401 403 404 413 415 429 500 503] experimental",
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("operations (-want +got):\n%s", diff)
-	}
-
-	var routes, described []string
-	for _, route := range new(Server).routes() {
-		routes = append(routes, route.pattern)
-	}
-	for _, operation := range got {
-		described = append(described, strings.Join(strings.Fields(operation)[:2], " "))
-	}
-	slices.Sort(routes)
-	slices.Sort(described)
-	if diff := gocmp.Diff(routes, described); diff != "" {
-		t.Errorf("routes and description (-routes +description):\n%s", diff)
-	}
-
-	var names []string
-	for name := range d.Components.Schemas {
-		names = append(names, name)
-	}
-	for name := range d.Components.SecuritySchemes {
-		names = append(names, name)
-	}
-	for _, tag := range d.Tags {
-		names = append(names, cmp.Or(tag.Parent, "-")+"/"+tag.Name)
-		if tag.Title == "" {
-			t.Fatalf("tag %s has no title", tag.Name)
-		}
-	}
-	slices.Sort(names)
-	wantNames := []string{
-		"-/Pets", "-/Store",
-		"Category", "Error", "InventoryItem", "InventoryUpdate", "NewCategory", "NewPet", "Order",
-		"Pet", "PetStatus", "Pets",
-		"Pets/animals", "Pets/categories", "Store/inventory", "Store/orders",
-		"apiKeyAuth", "bearerAuth",
-	}
-	if diff := gocmp.Diff(wantNames, names); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
-	if d.OpenAPI != "3.0.3" || d.Info.Version != "1.0.0" || d.Info.Title != "Petstore API" || len(d.Servers) != 1 ||
-		d.Servers[0].URL != "{base_url}" || d.Servers[0].Variables["base_url"].Default != "http://localhost:8080" ||
-		!d.Paths["/pets/{petId}"]["get"].Deprecated {
-		t.Errorf("the description says %s, %+v, %+v", d.OpenAPI, d.Info, d.Servers)
-	}
-}
-
-// The page of the reference finds its files, and in the description every field that it reads.
-func TestReference(t *testing.T) {
-	s := freshService(t)
-	page, script, data := read(t, "docs/index.html"), read(t, "docs/reference.js"), read(t, "docs/openapi.json")
-	files := regexp.MustCompile(`"(/docs/[^"]+|/openapi\.json)"|from '(/[^']+)'`)
-	for _, file := range files.FindAllStringSubmatch(page+script, -1) {
-		if target := file[1] + file[2]; s.do("GET "+target, "", "Authorization").StatusCode != 200 {
-			t.Fatalf("the page needs %s, which is not served", target)
-		}
-	}
-	if regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|https?://`).MatchString(script) {
-		t.Error("the script sets HTML, or names another origin")
-	}
-	for _, part := range []string{
-		`id="key"`, `class="meter"`, `class="choices"`, `<template id="operation"`, `<template id="try"`,
-		`role="meter"`, `role="status"`,
-	} {
-		if !strings.Contains(page, part) {
-			t.Fatalf("the page has no %s", part)
-		}
-	}
-
-	var d map[string]any
-	if err := json.Unmarshal([]byte(data), &d); err != nil {
-		t.Fatal(err)
-	}
-	resolve := func(v any) map[string]any {
-		m, _ := v.(map[string]any)
-		for ref, ok := m["$ref"].(string); ok; ref, ok = m["$ref"].(string) {
-			var at any = d
-			for _, name := range strings.Split(ref, "/")[1:] {
-				at = at.(map[string]any)[name]
-			}
-			m, _ = at.(map[string]any)
-		}
-		return m
-	}
-	needs := func(what string, v any, names ...string) map[string]any {
-		t.Helper()
-		m := resolve(v)
-		for _, name := range names {
-			if value, ok := m[name]; !ok || value == "" {
-				t.Fatalf("%s has no %s", what, name)
-			}
-		}
-		return m
-	}
-	content := func(what string, v any) {
-		media := resolve(resolve(resolve(v)["content"])["application/json"])
-		needs(what, media, "schema", "examples")
-		for name, example := range resolve(media["examples"]) {
-			needs(what+" example "+name, example, "summary", "value")
-		}
-	}
-	needs("the description", d, "info", "tags", "security", "paths", "components")
-	needs("info", d["info"], "title", "version", "description")
-	for _, tag := range d["tags"].([]any) {
-		needs("a tag", tag, "name", "description", "x-page-title")
-	}
-	for path, item := range resolve(d["paths"]) {
-		for method, v := range resolve(item) {
-			what := method + " " + path
-			operation := needs(what, v, "operationId", "tags", "summary", "description", "responses")
-			parameters, _ := operation["parameters"].([]any)
-			for _, p := range parameters {
-				parameter := needs(what+" parameter", p, "name", "in", "description", "schema")
-				if parameter["in"] == "path" {
-					needs(what+" path parameter", parameter, "example")
-				}
-			}
-			if body, ok := operation["requestBody"]; ok {
-				content(what+" body", body)
-			}
-			for status, response := range resolve(operation["responses"]) {
-				what := what + " " + status
-				if needs(what, response, "description", "headers"); status != "204" {
-					content(what, response)
-				}
-				for name, header := range resolve(resolve(response)["headers"]) {
-					needs(what+" "+name, header, "description", "schema")
-				}
-			}
-		}
-	}
-	ignored := regexp.MustCompile(`"(oneOf|anyOf|not|nullable|exclusiveMinimum|exclusiveMaximum|minItems|multipleOf)":`)
-	if unread := ignored.FindAllString(data, -1); unread != nil {
-		t.Errorf("the page does not read %s", unread)
 	}
 }

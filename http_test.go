@@ -2,13 +2,11 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -160,88 +158,48 @@ func TestRawRequests(t *testing.T) {
 	}
 }
 
-// A refusal that does not depend on the body does not wait for it.
-func TestEarlyRefusal(t *testing.T) {
-	const expecting = "Expect: 100-continue\r\nContent-Length: 100\r\n"
-	const large = "Content-Length: 1048576\r\n" // without Expect, net/http waits for a body of up to 256 KiB
+// A request that is refused before its body is read is answered at once, although the client holds the body back: until
+// it gets a go-ahead (Expect: 100-continue), or because it is slow.
+func TestBodyHeldBack(t *testing.T) {
+	const (
+		waits = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n"
+		slow  = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000000\r\n"
+	)
 	for _, test := range []struct {
-		request, header string
-		status          int
+		request string
+		status  int // of the first response
 	}{
-		{"POST /nothing", expecting, 404},
-		{"PATCH /pets", expecting, 405},
-		{"POST /pets", expecting + "Content-Type: text/plain\r\n", 415},
-		{"POST /pets", expecting + "Authorization: Bearer wrong\r\n", 401},
-		{"GET /pets", expecting, 200},
-		{"GET /pets/77", expecting, 404},
-		{"GET /", expecting, 200},
-		{"POST /", expecting, 405},
-		{"GET /healthz", expecting, 200},
-		{"POST /nothing", large, 404},
-		{"PUT /healthz", large, 405},
-		{"POST /pets", large + "Content-Type: text/plain\r\n", 415},
+		{"POST /pets" + waits, 100},
+		{"POST /nothing" + waits, 404},
+		{"PATCH /pets" + waits, 405},
+		{"POST /pets" + waits + "Content-Type: text/plain\r\n", 415},
+		{"POST /pets" + waits + "Authorization: Bearer wrong\r\n", 401},
+		{"GET /pets" + waits, 200},
+		{"DELETE /pets/5" + waits, 204},
+		{"GET /pets/77" + waits, 404},
+		{"GET /" + waits, 200},
+		{"POST /" + waits, 405},
+		{"GET /healthz" + waits, 200},
+		{"POST /healthz" + waits, 405},
+		{"POST /nothing" + slow, 404},
+		{"PUT /healthz" + slow, 405},
+		{"POST /pets" + slow + "Content-Type: text/plain\r\n", 415},
 	} {
-		t.Run(test.request, func(t *testing.T) {
-			withConnections(t, 0, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
-				client, closed := dial()
-				begin := time.Now()
-				go io.WriteString(client, test.request+" HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"+
-					test.header+"\r\n")
-				resp, err := http.ReadResponse(bufio.NewReader(client), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if took := time.Since(begin); resp.StatusCode != test.status || took > 0 {
-					t.Errorf("status %d after %v, want %d at once", resp.StatusCode, took, test.status)
-				}
-				client.Close()
-				<-closed
-			})
+		withConnections(t, 0, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
+			client, closed := dial()
+			defer func() { <-closed }()
+			defer client.Close()
+			begin := time.Now()
+			go io.WriteString(client, test.request+"\r\n")
+			resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+			if err != nil {
+				t.Fatalf("%s: %v", test.request, err)
+			}
+			if took := time.Since(begin); resp.StatusCode != test.status || took != 0 {
+				t.Fatalf("%s: status %d after %v, want %d at once", test.request, resp.StatusCode, took, test.status)
+			}
 		})
 	}
-}
-
-// With -delay, each response of the API waits. The limits do not: a request counts when it arrives.
-func TestDelay(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		s.delay = 8 * time.Second
-		for _, test := range []struct {
-			request, key string
-			status       int
-			wait         time.Duration
-		}{
-			{"GET /pets", "big", 200, 8 * time.Second},
-			{"DELETE /store/orders/2", "big", 204, 8 * time.Second},
-			{"GET /pets?limit=0", "big", 400, 8 * time.Second},
-			{"GET /pets", "wrong", 401, 8 * time.Second},
-			{"GET /nothing", "big", 404, 8 * time.Second},
-			{"PATCH /pets", "big", 405, 8 * time.Second},
-			{"GET /pets", "one", 200, 8 * time.Second},
-			{"GET /pets", "one", 429, 8 * time.Second},
-			{"GET /", "", 200, 0},
-			{"GET /healthz", "", 200, 0},
-			{"GET /openapi.json", "", 200, 0},
-			{"GET /docs/none", "", 404, 0},
-			{"POST /", "", 405, 0},
-		} {
-			begin := time.Now()
-			resp := s.do(test.request, "", "Authorization: Bearer "+test.key)
-			if took := time.Since(begin); resp.StatusCode != test.status || took != test.wait {
-				t.Errorf("%s with the key %q: status %d after %v, want %d after %v",
-					test.request, test.key, resp.StatusCode, took, test.status, test.wait)
-			}
-		}
-		s.expectRates("forty", rates{Status: 200, Limit: 40, Remaining: 39, ResetIn: 60 - 8})
-
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // the client gives up
-		defer cancel()
-		begin := time.Now()
-		r := httptest.NewRequestWithContext(ctx, "GET", "/pets", nil)
-		s.handler.ServeHTTP(httptest.NewRecorder(), r)
-		if took := time.Since(begin); took != 3*time.Second {
-			t.Errorf("a cancelled request ends after %v", took)
-		}
-	})
 }
 
 // A thousand connections, some of which never read, keep nobody from being served. One more waits until one is closed.
@@ -310,6 +268,34 @@ func TestListenerThatFails(t *testing.T) {
 			if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
 				t.Fatal(err)
 			}
+		}
+	})
+}
+
+// A listener that has no room for another connection can be closed. A shutdown waits for that before it closes the
+// connections.
+func TestFullListenerIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipes := make(pipeListener)
+		listener := limitConnections(new(http.Server), pipes)
+		for range maxConnections {
+			go func() { pipes <- closingConn{} }()
+			if _, err := listener.Accept(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		failed := make(chan error, 1)
+		go func() {
+			_, err := listener.Accept()
+			failed <- err
+		}()
+		synctest.Wait()
+		if len(failed) > 0 {
+			t.Errorf("Accept did not wait for room: %v", <-failed)
+		}
+		listener.Close()
+		if err := <-failed; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("error %v", err)
 		}
 	})
 }

@@ -56,11 +56,11 @@ func (e *keyEntry) validate() error {
 	case e.key == "" || strings.ContainsFunc(e.key, func(c rune) bool { return c <= ' ' || c > '~' }):
 		return invalid("key must be visible ASCII characters without spaces.")
 	case fixed && (e.perMinute != nil || e.perDay != nil):
-		return invalid("perMinute and perDay are for the plan enterprise only.")
+		return invalid("perMinute and perDay are for the enterprise plan only.")
 	case !fixed && e.planName != "enterprise":
 		return invalid("plan must be free, pro, business or enterprise.")
 	case !fixed && (!isLimit(e.perMinute) || !isLimit(e.perDay)):
-		return invalid("The plan enterprise needs both perMinute and perDay, from 1 to %d.", math.MaxInt32)
+		return invalid("The enterprise plan needs both perMinute and perDay, from 1 to %d.", math.MaxInt32)
 	}
 	return nil
 }
@@ -75,14 +75,14 @@ func (e *keyEntry) limits() plan {
 	return plan{*e.perMinute, *e.perDay}
 }
 
-// A window lets a fixed number of requests through, its limit. The next window begins with the first request after
-// its end: if a window of a minute begins at 9:00:30, it ends at 9:01:30; if the next request comes at 9:07:12, the next
-// window ends at 9:08:12.
+// A window lets through a fixed number of requests: its limit. The next window begins with the first request after its
+// end: if a window of a minute begins at 9:00:30, it ends at 9:01:30; if the next request comes at 9:07:12, the
+// next window ends at 9:08:12.
 type window struct {
 	limit   int64
 	length  time.Duration
 	end     time.Time
-	limiter *rate.Limiter // starts with limit tokens and, at the rate 0, gets none back
+	limiter *rate.Limiter // starts with limit tokens and, at rate 0, never gets any back
 }
 
 // renew begins a new window if this one has ended.
@@ -125,8 +125,8 @@ type client struct {
 
 	mu          sync.Mutex  // guards what follows
 	windows     []window    // the minute and, for a key, the day
-	lastRefusal int64       // the Unix time of the last 429; 0 after a request was let through, or a ban began
-	strikes     []time.Time // within the last minute
+	lastRefusal int64       // Unix time of the last 429; reset to 0 when a request is let through or a ban begins
+	strikes     []time.Time // the refusals of the last minute that count towards a ban; see refuse
 	banEnd      time.Time
 }
 
@@ -138,7 +138,7 @@ func (c *client) spend(now time.Time) (quota, error) {
 	if now.Before(c.banEnd) {
 		return c.banned(now)
 	}
-	tightest := &c.windows[0]
+	tightest := &c.windows[0] // the loop renews it first
 	for i := range c.windows {
 		w := &c.windows[i]
 		w.renew(now)
@@ -194,16 +194,17 @@ func (c *client) banned(now time.Time) (quota, error) {
 // Limits knows every key and, for a minute, every stranger.
 type Limits struct {
 	clients   map[[sha256.Size]byte]*client // by the hash of the key
-	shortKeys []int                         // the entries to warn of, counted from 1
+	shortKeys []int                         // the entries to warn about, counted from 1
 
 	mu        sync.Mutex // guards strangers
 	strangers map[netip.Prefix]*client
 }
 
-// A key of fewer characters is allowed, but can be guessed; the log warns of it.
+// A key of fewer characters than safeKeyLength is allowed, but can be guessed. The log warns about it.
 const safeKeyLength = 16
 
-// newLimits reads the keys file, a JSON array of entries. An error names the entry, but never its key.
+// newLimits reads the keys file, a JSON array of entries. An error says which entry is wrong, and quotes no value, so
+// that no key gets into a log.
 func newLimits(keysFile []byte) (*Limits, error) {
 	if _, err := checkJSON(keysFile); err != nil {
 		return nil, err
@@ -251,8 +252,8 @@ func (l *Limits) admit(r *http.Request, now time.Time) (planName string, q quota
 	return "", q, err
 }
 
-// requestKey returns the key that the request carries (RFC 6750, section 2.1), or "". Authorization counts if both
-// headers are there.
+// requestKey returns the key that the request carries, or "". It is in the header Authorization (RFC 6750, section 2.1)
+// or in X-API-Key; if both are there, Authorization counts.
 func requestKey(r *http.Request) string {
 	authorization := r.Header.Get("Authorization")
 	if authorization == "" {
@@ -265,9 +266,9 @@ func requestKey(r *http.Request) string {
 	return strings.TrimLeft(key, " ")
 }
 
-// stranger returns the client that all strangers at one IPv4 address share, or in one IPv6 /64, which is what one
-// household gets. It has one window, the minute of the plan free; after that minute the address gets a new client. So
-// the window's end never changes, and may be read without the client's mutex.
+// stranger returns the client shared by all strangers at one IPv4 address or in one IPv6 /64, which is what a household
+// gets. It has one window, a minute with the limit of the free plan. After that minute the address gets a new client,
+// so the window is never renewed once others can see it, and its end may be read without the client's mutex.
 func (l *Limits) stranger(remote string, now time.Time) *client {
 	addrPort, _ := netip.ParseAddrPort(remote)
 	addr := addrPort.Addr().Unmap()
@@ -280,7 +281,7 @@ func (l *Limits) stranger(remote string, now time.Time) *client {
 			time.AfterFunc(time.Minute, l.forget)
 		}
 		c = &client{windows: []window{{limit: plans["free"].perMinute, length: time.Minute}}}
-		c.windows[0].renew(now)
+		c.windows[0].renew(now) // begins its only minute
 		l.strangers[network] = c
 	}
 	return c

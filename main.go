@@ -28,11 +28,11 @@
 //	[{"key": "...", "plan": "pro"}, {"key": "...", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}]
 //
 // The plans are free (60 requests per minute, 1000 per day), pro (300, 10000), business (1000, 100000) and
-// enterprise, which has figures of its own.
+// enterprise, whose limits are set for each key.
 //
 // SIGINT and SIGTERM stop the server: it finishes the requests in flight, for 10 seconds at most, and saves once more.
-// A second signal stops it at once. The exit code is 0 after a clean stop, 1 if the server cannot start or save, and
-// 2 for a bad flag.
+// A second signal stops it at once. The exit code is 0 if everything is saved, 1 if the server cannot start or save,
+// and 2 for a bad flag.
 package main
 
 import (
@@ -157,7 +157,8 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	fmt.Fprintf(stderr, "Try:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n", exampleKey, s.baseURL)
 	if cfg.keys != "" {
 		for _, entry := range s.limits.shortKeys {
-			s.logger.Printf("%s: entry %d: a key of fewer than %d characters can be guessed", cfg.keys, entry, safeKeyLength)
+			s.logger.Printf("%s: entry %d: a key of fewer than %d characters can be guessed",
+				cfg.keys, entry, safeKeyLength)
 		}
 	}
 
@@ -177,10 +178,11 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	return errors.Join(err, s.store.Close())
 }
 
-// tuneGC makes the garbage collector run less often, for as long as the ballast is reachable. It runs whenever the heap
-// has grown by a certain part since the last time. The heap of a small store is so small that this would be hundreds of
-// times a second, and a list of 100 pets would cost 38% more. With 64 MB of ballast, which is never touched and so takes
-// up no memory, and a part of one half, at least 32 MB are allocated between two runs.
+// tuneGC makes the garbage collector run less often, for as long as the ballast is reachable. The collector runs when
+// the heap has grown by a given percentage since its last run. The heap of a small store is so small that, under load,
+// this would happen hundreds of times a second, and a list of 100 pets would cost 38% more. The ballast counts as heap,
+// but is never touched, and so takes up no memory: even at 50%, at least 32 MB are allocated between two runs. It is
+// 50%, and not the usual 100%, so that a large store needs less memory.
 func tuneGC() (ballast []byte) {
 	debug.SetGCPercent(50)
 	return make([]byte, 64<<20)
@@ -230,12 +232,13 @@ func urlOf(listener *net.TCPListener, addr string) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(bound.Port))
 }
 
-// httpServer returns a server that drops slow clients: 5 seconds to send the request, then 10 to read the response.
+// httpServer returns a server that drops slow clients. They have 5 seconds to send the request, and 10 seconds from the
+// end of its header to read the response.
 func (s *Server) httpServer() *http.Server {
 	return &http.Server{
 		Handler:        s.newMux(),
 		ReadTimeout:    5 * time.Second,          // of the header and the body
-		WriteTimeout:   10*time.Second + s.delay, // from the end of the request's header on
+		WriteTimeout:   10*time.Second + s.delay, // of the body and the response
 		IdleTimeout:    time.Minute,
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       s.logger,
@@ -248,11 +251,16 @@ const maxConnections = 1000
 // A limitedListener accepts a connection only when there is room for one. Further connections wait, unaccepted.
 type limitedListener struct {
 	net.Listener
-	open chan struct{} // holds one element for each open connection
+	open   chan struct{} // holds one element for each open connection, and one while Accept waits for the next
+	closed chan struct{} // closed with the listener
 }
 
 func (l limitedListener) Accept() (net.Conn, error) {
-	l.open <- struct{}{}
+	select {
+	case l.open <- struct{}{}:
+	case <-l.closed: // a shutdown waits for Accept to return, and only then closes connections
+		return nil, net.ErrClosed
+	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		<-l.open
@@ -260,9 +268,15 @@ func (l limitedListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
+// Close is called once; http.Server sees to that.
+func (l limitedListener) Close() error {
+	close(l.closed)
+	return l.Listener.Close()
+}
+
 // limitConnections keeps the server from having more than maxConnections open. The server tells it when one is closed.
 func limitConnections(server *http.Server, listener net.Listener) net.Listener {
-	limited := limitedListener{listener, make(chan struct{}, maxConnections)}
+	limited := limitedListener{listener, make(chan struct{}, maxConnections), make(chan struct{})}
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed {
 			<-limited.open

@@ -327,6 +327,8 @@ func TestFaultsAtTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
+	stopped, stop := context.WithCancel(t.Context()) // so that what does start ends at once
+	stop()
 	for _, test := range []struct {
 		args string
 		code int
@@ -356,7 +358,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 	} {
 		var stderr bytes.Buffer
 		args := append([]string{"-addr", "localhost:0", "-data", ""}, strings.Fields(test.args)...)
-		code := run(t.Context(), args, &stderr)
+		code := run(stopped, args, &stderr)
 		got := stderr.String()
 		if code != test.code || !strings.Contains(got, test.want) || strings.Count(got, "\n") != 1 {
 			t.Fatalf("%s: exit code %d, printed %q; want %d, %q", test.args, code, got, test.code, test.want)

@@ -60,7 +60,7 @@ const (
 
 const petStatuses = "available, pending or sold"
 
-// UnmarshalText makes encoding/json accept the three statuses only.
+// UnmarshalText makes encoding/json accept only the three statuses.
 func (s *PetStatus) UnmarshalText(text []byte) error {
 	*s = PetStatus(text)
 	if *s != Available && *s != Pending && *s != Sold {
@@ -69,7 +69,7 @@ func (s *PetStatus) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// NewPet is the request shape for creating and replacing a pet.
+// NewPet is the request shape for creating and replacing a pet. A status that is left out is Available.
 type NewPet struct {
 	Name       string    `json:"name"`
 	CategoryID int64     `json:"categoryId"`
@@ -91,7 +91,7 @@ func (p *NewPet) validate() error { return validateName(p.Name) }
 type Pet struct {
 	ID int64 `json:"id"`
 	NewPet
-	quantity int64 // unexported, since clients see it in the InventoryItem only
+	quantity int64 // unexported, since clients see it only in the InventoryItem
 }
 
 // InventoryItem is the stock of a pet.
@@ -180,28 +180,31 @@ func (o *Order) validate() error {
 		return invalid("quantity must be from 1 to %d.", maxQuantity)
 	}
 	if o.ShipDate != nil {
-		// Neither check is enough: the grammar allows 31 February, and time.Parse allows a comma before the fraction.
-		// time.Parse refuses leap seconds.
+		// Neither check is enough on its own: the grammar allows 31 February, and time.Parse allows a comma before the
+		// fraction. A leap second (:60), which RFC 3339 allows, is refused because time.Parse refuses it.
 		_, err := time.Parse(time.RFC3339, strings.ToUpper(*o.ShipDate))
 		if err != nil || len(*o.ShipDate) > 64 || !dateTime.MatchString(*o.ShipDate) {
-			return invalid("shipDate must be an RFC 3339 date-time of at most 64 characters, such as 2030-12-05T09:30:00Z.")
+			return invalid("shipDate must be an RFC 3339 date-time of at most 64 characters, " +
+				"such as 2030-12-05T09:30:00Z.")
 		}
 	}
 	return nil
 }
 
 // checkJSON returns an error if data is not one JSON value (RFC 8259) in UTF-8. The offset is that of the first wrong
-// byte, counted from 0; messages count from 1.
+// byte or, if the text ends too early, of the last one. It counts from 0; messages count from 1.
 func checkJSON(data []byte) (offset int, err error) {
 	if !json.Valid(data) {
-		var syntax *json.SyntaxError
+		var syntax *json.SyntaxError // Valid does not say where; Unmarshal does, always with a SyntaxError
 		errors.As(json.Unmarshal(data, new(any)), &syntax)
-		return max(0, int(syntax.Offset)-1), invalid("The JSON is malformed at byte %d: %v.", syntax.Offset, syntax)
+		offset = max(0, int(syntax.Offset)-1)
+		return offset, invalid("The JSON is malformed at byte %d: %v.", offset+1, syntax)
 	}
 	if utf8.Valid(data) {
 		return 0, nil
 	}
-	for { // encoding/json would not find the byte, but replace it
+	// The text is not UTF-8, which encoding/json would silently replace. Find the first wrong byte:
+	for {
 		c, size := utf8.DecodeRune(data[offset:])
 		if c == utf8.RuneError && size == 1 {
 			return offset, invalid("The JSON is not valid UTF-8 at byte %d.", offset+1)
@@ -212,13 +215,13 @@ func checkJSON(data []byte) (offset int, err error) {
 
 // decodeObject decodes one JSON object into a shape, and validates it.
 //
-// json.Unmarshal alone would accept "Name" for name, let the last of two names win, and ignore null. That is why the
-// members are read one by one.
+// json.Unmarshal alone would accept "Name" for name, let the last of two members with the same name win, and ignore
+// null. That is why the members are read one by one.
 func decodeObject(data []byte, into shape) error {
 	if _, err := checkJSON(data); err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data)) // none of its calls can fail on well-formed JSON
+	dec := json.NewDecoder(bytes.NewReader(data)) // once it has read the {, no call fails: the JSON is well-formed
 	if start, _ := dec.Token(); start != json.Delim('{') {
 		return invalid("The JSON must be one object.")
 	}

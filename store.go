@@ -43,8 +43,9 @@ type page[T any] [pageSize]*record[T]
 // A table holds the records of one kind. Ids start at 1 and rise by 1, so finding a record is arithmetic: the one
 // with the id 1000 is on pages[1], at index 487, for (1000-1) / 512 is 1 and the remainder is 487.
 //
-// A copy of a table never changes. A record that is added later goes after the copy's last id, where the copy does not
-// look; a record that is replaced or deleted is so on a new page.
+// A table is copied by assignment, and the copy shares its pages. Changing the copy leaves the original as it was: a
+// record is added after the original's last id, where the original does not look, and it is replaced or deleted on a
+// copy of its page. Of several copies only one may be kept, since they all add their records in the same place.
 type table[T any] struct {
 	pages []*page[T] // a page is nil if all its records are deleted
 	last  int64      // the last id that was assigned
@@ -53,7 +54,7 @@ type table[T any] struct {
 // get returns the record with the given id, or nil.
 func (t *table[T]) get(id int64) *record[T] {
 	i := (id - 1) / pageSize
-	// There may be no page for the last id, if it was assigned before the last start and the record deleted.
+	// After a restart, last may lie beyond the pages: it is kept in the file even if its record was deleted.
 	if id < 1 || id > t.last || i >= int64(len(t.pages)) || t.pages[i] == nil {
 		return nil
 	}
@@ -64,7 +65,7 @@ func (t *table[T]) get(id int64) *record[T] {
 func (t *table[T]) after(id int64) iter.Seq2[int64, *record[T]] {
 	return func(yield func(int64, *record[T]) bool) {
 		end := min(t.last, int64(len(t.pages)*pageSize))
-		for seen := id; seen < end; { // the id that follows stands at the index seen
+		for seen := id; seen < end; { // the next id, seen+1, is at index seen
 			p := t.pages[seen/pageSize]
 			if p == nil {
 				seen += pageSize - seen%pageSize // to the end of the page
@@ -87,15 +88,15 @@ func (t *table[T]) nextID() (int64, error) {
 	return t.last + 1, nil
 }
 
-// insert adds a record under an unused id from 1 to maxID. It may write to a page that older copies of the table share,
-// but only after their last id.
+// insert adds a record under an unused id from 1 to maxID. It may write to a page that earlier tables share, but only
+// after their last id.
 func (t *table[T]) insert(id int64, r *record[T]) {
 	i := int((id - 1) / pageSize)
 	for len(t.pages) <= i {
 		t.pages = append(t.pages, nil)
 	}
 	if t.pages[i] == nil {
-		t.pages = slices.Clone(t.pages)
+		t.pages = slices.Clone(t.pages) // readers of earlier tables may be reading this very nil
 		t.pages[i] = new(page[T])
 	}
 	t.pages[i][(id-1)%pageSize] = r
@@ -103,7 +104,7 @@ func (t *table[T]) insert(id int64, r *record[T]) {
 }
 
 // put replaces the record with the given id, which must exist; a nil record deletes it. It copies the page and the
-// slice of pages, so older copies of the table keep what they had.
+// slice of pages, so earlier tables keep what they had.
 func (t *table[T]) put(id int64, r *record[T]) {
 	i := (id - 1) / pageSize
 	changed := *t.pages[i]
@@ -161,7 +162,7 @@ func parse(snapshot []byte) (*state, error) {
 		return nil, fmt.Errorf("line %d: %w", lineAt(snapshot, offset), err)
 	}
 	st := new(state)
-	// Field names need not match exactly here, as they do in a request: this program or a person wrote the file.
+	// Unlike in a request, the case of a record's field names does not matter: it does no harm in a hand-edited file.
 	dec := json.NewDecoder(bytes.NewReader(snapshot))
 	dec.DisallowUnknownFields()
 	if err := st.read(dec); err != nil {
@@ -195,7 +196,7 @@ func (l *petLine) validate() error {
 	return validateStock(l.Stock)
 }
 
-// read reads the members of a snapshot, in any order.
+// read reads the members of a snapshot, in any order. One that is left out counts as empty.
 func (st *state) read(dec *json.Decoder) error {
 	if start, _ := dec.Token(); start != json.Delim('{') {
 		return errors.New("a snapshot must be one JSON object")
@@ -204,7 +205,7 @@ func (st *state) read(dec *json.Decoder) error {
 	given := map[json.Token]bool{}
 	for dec.More() {
 		name, _ := dec.Token()
-		if given[name] { // a slip of whoever edited the file, which the next save would cover up
+		if given[name] { // a slip by whoever edited the file, which the next save would hide
 			return fmt.Errorf("%s is given twice", name)
 		}
 		given[name] = true
@@ -212,6 +213,11 @@ func (st *state) read(dec *json.Decoder) error {
 		switch name {
 		case "lastIds":
 			err = decodeNext(dec, &last)
+			for _, id := range []int64{last.Categories, last.Pets, last.Orders} {
+				if id < 0 || id > maxID {
+					err = fmt.Errorf("%d is not from 0 to %d", id, maxID)
+				}
+			}
 		case "categories":
 			err = readArray(dec, func(c *Category) error {
 				return load(&st.categories, c.ID, *c, c.validate())
@@ -235,9 +241,6 @@ func (st *state) read(dec *json.Decoder) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-	}
-	if min(last.Categories, last.Pets, last.Orders) < 0 || max(last.Categories, last.Pets, last.Orders) > maxID {
-		return fmt.Errorf("lastIds must be from 0 to %d", maxID)
 	}
 	st.categories.last = max(st.categories.last, last.Categories)
 	st.pets.last = max(st.pets.last, last.Pets)
@@ -268,7 +271,7 @@ func decodeNext(dec *json.Decoder, into any) error {
 	err := dec.Decode(into)
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) {
-		name := mistyped.Field[strings.LastIndex(mistyped.Field, ".")+1:] // of Pet.NewPet.name the last part
+		name := mistyped.Field[strings.LastIndex(mistyped.Field, ".")+1:] // the last part of, say, Pet.NewPet.name
 		return fmt.Errorf("%s cannot be a JSON %s", cmp.Or(name, "the value"), mistyped.Value)
 	}
 	return err
@@ -296,12 +299,12 @@ func (st *state) writeTo(w io.Writer) error {
 		st.categories.last, st.pets.last, st.orders.last)
 	writeTable(b, "categories", &st.categories, nil)
 	writeTable(b, "pets", &st.pets, func(line []byte, pet *Pet) []byte {
-		line = bytes.TrimSuffix(line, []byte("}")) // to add one more member
+		line = bytes.TrimSuffix(line, []byte("}")) // the pet is encoded already; only its stock is missing
 		return fmt.Appendf(line, `,"quantity":%d}`, pet.quantity)
 	})
 	writeTable(b, "orders", &st.orders, nil)
 	b.WriteString("\n}\n")
-	return b.Flush() // with the first error of all that was written
+	return b.Flush() // returns the first error of any write above
 }
 
 // writeTable writes a table as a member of the snapshot, one record a line. finish, unless nil, changes the line.
@@ -310,7 +313,7 @@ func writeTable[T any](b *bufio.Writer, name string, t *table[T], finish func(li
 	separator := "\n"
 	for _, r := range t.after(0) {
 		b.WriteString(separator)
-		line := append(b.AvailableBuffer(), r.encoded...)
+		line := append(b.AvailableBuffer(), r.encoded...) // a copy, in the free part of b's buffer
 		if finish != nil {
 			line = finish(line, &r.value)
 		}
@@ -337,8 +340,9 @@ const saveInterval = 900 * time.Millisecond
 
 // A Store holds the state in memory and its snapshot in a file.
 //
-// From openStore to Close, one goroutine does all the saving. The writes that come while it saves wait, and share the
-// next save: if A comes first, and B and C while A is saved, then B and C are saved together.
+// From openStore to Close, one goroutine does all the saving. The writes that come while it saves share the next save:
+// if A comes first, and B and C while A is being saved, then B and C are saved together. If the store is synced, they
+// wait for that; otherwise they are acknowledged at once.
 type Store struct {
 	path   string // of the snapshot; empty if nothing is kept on disk
 	synced bool   // a write waits until it is on disk
@@ -355,7 +359,7 @@ type Store struct {
 
 	writing sync.Mutex // held while the next state is made from the current one
 
-	mu      sync.Mutex // guards what follows; it is never held over I/O or encoding
+	mu      sync.Mutex // guards what follows; it is never held during I/O or encoding
 	current *state
 	waiting []pendingWrite
 	failure error // why the last save failed; nil if it succeeded
@@ -400,17 +404,18 @@ func openStore(path string, synced bool, logger *log.Logger) (*Store, error) {
 
 // readFile returns what is in the file, or the sample if there is no file.
 func (s *Store) readFile() ([]byte, error) {
-	target, err := filepath.EvalSymlinks(s.path)
-	if err == nil {
-		s.path = target // a save replaces the target, not the link
-	}
-	if _, linkErr := os.Lstat(s.path); err != nil && linkErr == nil {
-		return nil, fmt.Errorf("%s: the symbolic link leads to no file: %w", s.path, err)
-	}
 	if _, err := os.Stat(filepath.Dir(s.path)); err != nil {
 		return nil, fmt.Errorf("%s: its directory cannot be used: %w", s.path, err)
 	}
+	if _, err := os.Lstat(s.path); err == nil { // there is a file, or a link to one
+		target, err := filepath.EvalSymlinks(s.path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: the symbolic link leads to no file: %w", s.path, err)
+		}
+		s.path = target // a save replaces the target, not the link
+	}
 	s.removeLeftovers()
+	var err error
 	s.info, err = os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return sample, nil
@@ -428,7 +433,7 @@ func (s *Store) readFile() ([]byte, error) {
 var leftover = regexp.MustCompile(`^\.saving-[0-9a-f]{8}$`)
 
 // removeLeftovers removes what a killed server left behind: its temporary file and its lock. If the temporary file
-// belongs to a server that is saving, that server fails to save once, and tries again.
+// belongs to a server that is saving at this moment, that one save fails.
 func (s *Store) removeLeftovers() {
 	if isStale(s.lockPath()) {
 		os.Remove(s.lockPath())
@@ -460,7 +465,7 @@ func (s *Store) lastFailure() error {
 // of change, or errUnsaved if the copy cannot be saved or the store is closed; then nothing is changed.
 //
 // A store that is not synced lets readers see the copy at once, and saves it later. But while saving fails, every write
-// waits, so that no more is acknowledged than can be saved.
+// waits for its own save, so that the store does not go on acknowledging what it cannot save.
 func (s *Store) update(change func(*state) error) error {
 	if s.synced || s.lastFailure() != nil {
 		return s.updateSynced(change)
@@ -526,7 +531,8 @@ func (s *Store) Close() error {
 }
 
 // commitWaiting runs the changes of all writes that wait, one after the other, saves the result once, and tells each
-// writer how its own write went. If the save fails, they all fail: even a 404 may be due to another's deletion.
+// writer how its own write went. If the save fails, they all fail, even one that got a 404: that may be due to a
+// deletion in the same batch, which is now undone.
 func (s *Store) commitWaiting() {
 	s.mu.Lock()
 	batch := s.waiting
@@ -560,7 +566,8 @@ func (s *Store) commitWaiting() {
 	}
 }
 
-// saveIfNeeded saves the current state, unless the file holds it and nobody else has changed the file.
+// saveIfNeeded saves the current state, unless the file holds it. If another program has changed the file, the save
+// fails, so that the failure is known before the next write.
 func (s *Store) saveIfNeeded() error {
 	if s.path == "" {
 		return nil
@@ -574,12 +581,12 @@ func (s *Store) saveIfNeeded() error {
 	return s.save(current)
 }
 
-// save replaces the file, and keeps the error, if any, as the last failure. The log gets each cause once. It also hears
-// of a save that takes longer than a second, while that is still going on.
+// save replaces the file, and keeps the error, if any, as the last failure. Each cause is logged once. A save that
+// takes longer than a second is logged too, while it is still running, unless the one before it was as slow.
 func (s *Store) save(st *state) error {
 	begin := time.Now()
 	if !s.slow {
-		timer := time.AfterFunc(time.Second, func() { s.logger.Print("saving takes longer than a second") })
+		timer := time.AfterFunc(time.Second, func() { s.logger.Print("saving is taking longer than a second") })
 		defer timer.Stop()
 	}
 	err := s.replaceFile(st)
@@ -606,8 +613,8 @@ func rootCause(err error) error {
 	return err
 }
 
-// replaceFile replaces the file with a snapshot of st. At every moment, even after a crash, the file is the old snapshot
-// or the new one, whole.
+// replaceFile replaces the file with a snapshot of st. At every moment, even after a crash, the file is the old
+// snapshot or the new one, whole.
 //
 // That takes four steps. The snapshot is written to a temporary file beside the file. The temporary file is synced:
 // otherwise, after a power failure, the file could be empty. It is renamed over the file. And the directory is
@@ -617,7 +624,10 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	if err := syncDirectory(filepath.Dir(s.path)); err != nil {
-		s.swapFile(s.saved) // the writes that wait for st will be refused, so they must not be in the file
+		// If st is a batch of commitWaiting, it is not current yet and is now refused, so it must not stay in the file.
+		if current := s.view(); current != st {
+			s.swapFile(current)
+		}
 		return err
 	}
 	s.saved = st
@@ -685,11 +695,12 @@ func copyOwner(f *os.File, from fs.FileInfo) {
 
 func (s *Store) lockPath() string { return s.path + ".saving-lock" }
 
-// staleLock is the age from which a lock counts as left behind by a killed server.
-const staleLock = 10 * time.Second
+// staleLock is the age from which a lock counts as left behind by a killed server. A client that waits for that long
+// still gets its response, within the write timeout of 10 seconds.
+const staleLock = 8 * time.Second
 
-// lock keeps other servers from replacing the file after this one has checked it and before it renames. It creates a
-// file that only one server at a time can create, and waits while another server has it.
+// lock keeps other servers from replacing the file between this one's check and its rename. It creates a file that only
+// one server at a time can create, and waits while another server has it.
 func (s *Store) lock() (unlock func(), err error) {
 	path := s.lockPath()
 	deadline := time.Now().Add(staleLock + time.Second)
@@ -707,7 +718,8 @@ func (s *Store) lock() (unlock func(), err error) {
 		if isStale(path) {
 			os.Remove(path)
 		}
-		// The pause gives another server that found the same lock stale the time to remove it, before there is a new one.
+		// Two servers may find the same lock stale. The pause lets the slower one remove it before the faster one
+		// creates a new lock, which would be removed instead.
 		time.Sleep(10 * time.Millisecond)
 	}
 	return nil, errLocked
@@ -736,7 +748,7 @@ func isStale(path string) bool {
 	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// syncDirectory makes a rename in a directory outlast a crash. On Windows and some file systems that is not possible,
+// syncDirectory makes a rename in a directory survive a crash. On Windows and some file systems that is not possible,
 // and it does nothing.
 func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
@@ -754,8 +766,8 @@ func syncDirectory(path string) error {
 	return err
 }
 
-// checkFile returns what the system knows of the file, or nil if there is no file. If the file is not what this process
-// last read or wrote, the error is errForeign.
+// checkFile returns the file's info, or nil if there is no file. If the file is not what this process last read or
+// wrote, the error is errForeign.
 func (s *Store) checkFile() (fs.FileInfo, error) {
 	info, err := os.Stat(s.path)
 	missing := errors.Is(err, fs.ErrNotExist)

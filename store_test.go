@@ -254,17 +254,23 @@ func TestLogOfFailures(t *testing.T) {
 			s := newService(t, path, synced)
 			defer s.store.Close()
 			mend := breakDisk(t, path)
-			_, cause := os.Stat(path)
+			directory := filepath.Dir(path)
+			_, notDirectory := os.Stat(path)
 			addCategory(s.store, "Birds")
 			time.Sleep(time.Minute)
-			directory := filepath.Dir(path)
-			os.Remove(directory) // which brings another cause: the file is missing
+			os.Remove(directory)
+			os.Symlink(directory, directory)
+			_, loop := os.Stat(path)
 			addCategory(s.store, "Cows")
+			time.Sleep(time.Minute)
+			os.Remove(directory) // now the file is missing
+			addCategory(s.store, "Sheep")
 			time.Sleep(time.Minute)
 			os.WriteFile(directory, nil, 0o644) // for mend
 			mend()
 			time.Sleep(time.Minute)
-			want := "saving failed: " + cause.Error() + "\n" +
+			want := "saving failed: " + notDirectory.Error() + "\n" +
+				"saving failed: " + loop.Error() + "\n" +
 				"saving failed: " + errForeign.Error() + "\n" +
 				"saving works again\n"
 			if diff := gocmp.Diff(want, s.log.String()); diff != "" {
@@ -348,14 +354,6 @@ func TestConcurrentWrites(t *testing.T) {
 		}
 		if want := 4 + clients*each; n != want {
 			t.Errorf("synced %v: %d categories, want %d", synced, n, want)
-		}
-		before := text(t, s.store.view())
-		s.expect(step{request: "DELETE /pets/5", status: 404, want: "No pet has the id 5"})
-		s.expect(step{request: "DELETE /pets/2", status: 409, want: "Order 2 names this pet"})
-		s.expect(step{request: "POST /pets", body: `{"name":"x","categoryId":777}`,
-			status: 400, want: "categoryId 777 does not exist"})
-		if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
-			t.Errorf("synced %v: a refused write changed something (-want +got):\n%s", synced, diff)
 		}
 	}
 }
@@ -542,12 +540,12 @@ func TestLockOfAnother(t *testing.T) {
 		err        error
 	}{
 		{name: "killed on this host", lock: killed, wait: 0},
-		{name: "running on this host", lock: running, wait: 10 * time.Second},
-		{name: "running, older lock", lock: running, age: 4 * time.Second, wait: 6 * time.Second},
-		{name: "on another host", lock: elsewhere, wait: 10 * time.Second},
-		{name: "old lock of another host", lock: elsewhere, age: 11 * time.Second, wait: 0},
+		{name: "running on this host", lock: running, wait: 8 * time.Second},
+		{name: "running, older lock", lock: running, age: 3 * time.Second, wait: 5 * time.Second},
+		{name: "on another host", lock: elsewhere, wait: 8 * time.Second},
+		{name: "old lock of another host", lock: elsewhere, age: 9 * time.Second, wait: 0},
 		{name: "killed before it wrote into its lock", lock: "", wait: time.Second},
-		{name: "a lock that stays", lock: "", age: -time.Hour, wait: 11 * time.Second, err: errUnsaved},
+		{name: "a lock that stays", lock: "", age: -time.Hour, wait: 9 * time.Second, err: errUnsaved},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -619,7 +617,7 @@ func TestSlowSaves(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			expectLog(during)
 		}
-		const once = "saving takes longer than a second\n"
+		const once = "saving is taking longer than a second\n"
 		saveSlowly("", once)
 		saveSlowly(once, once)
 		addCategory(s.store, "Birds") // quick
@@ -634,12 +632,15 @@ func TestFirstSnapshotOfAnother(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "petstore.json")
 		os.WriteFile(path+".saving-lock", nil, 0o600)
 		var s *Store
+		var err error
 		var start sync.WaitGroup
-		start.Go(func() { s = open(t, path, true) })
+		start.Go(func() { s, err = openStore(path, true, log.New(t.Output(), "", 0)) })
 		time.Sleep(time.Second)
 		os.WriteFile(path, []byte("{}"), 0o644)
 		os.Remove(path + ".saving-lock")
-		start.Wait()
+		if start.Wait(); err != nil {
+			t.Fatal(err)
+		}
 		if err := addCategory(s, "Birds"); !errors.Is(err, errUnsaved) {
 			t.Errorf("error %v", err)
 		}
@@ -823,12 +824,12 @@ func TestBrokenFile(t *testing.T) {
 		{`{"lastIds":{},"lastIds":{}}`, `lastIds is given twice`},
 		{`{"pets":null}`, `pets: an array is required`},
 		{`{"lastIds":5}`, `line 1: lastIds: the value cannot be a JSON number`},
-		{`{"lastIds":{"pets":2147483648}}`, `lastIds must be from 0 to 2147483647`},
-		{`{"lastIds":{"categories":2147483648}}`, `lastIds must be from 0 to 2147483647`},
-		{`{"lastIds":{"orders":2147483648}}`, `lastIds must be from 0 to 2147483647`},
-		{`{"lastIds":{"categories":-1}}`, `lastIds must be from 0 to 2147483647`},
-		{`{"lastIds":{"pets":-1}}`, `lastIds must be from 0 to 2147483647`},
-		{`{"lastIds":{"orders":-1}}`, `lastIds must be from 0 to 2147483647`},
+		{`{"lastIds":{"pets":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
+		{`{"lastIds":{"categories":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
+		{`{"lastIds":{"orders":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
+		{`{"lastIds":{"categories":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
+		{`{"lastIds":{"pets":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
+		{`{"lastIds":{"orders":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
 		{"{\"categories\":[\n{\"id\":1,\"name\":\"Dogs},\n{}]}", `line 2: The JSON is malformed`},
 		{"{\n\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `line 2: The JSON is not valid UTF-8`},
 		{`{"orders":[{"id":1,"petId":9}]}`, `order 1: petId 9 does not exist`},
@@ -1171,7 +1172,8 @@ func TestNames(t *testing.T) {
 	names := []string{
 		"<img src=x onerror=alert(1)>", "null", " space around ", `\u0041 "quoted" \\ /`,
 		"tab\tnewline\nreturn\r", "\x7f",
-		"עברית العربية", "\u202eright to left\u202c", "line\u2028and\u2029paragraph", "zero\u200bwidth\u200d\ufeff",
+		"עברית العربية", "\u202eright to left\u202c",
+		"line\u2028and\u2029paragraph", "zero\u200bwidth\u200d\ufeff",
 		"e\u0301 é", "\ufffd\ufffe\uffff", "\U0001f408\u200d\u2b1b\U00010ffff", strings.Repeat("\U0001f436", 200),
 	}
 	for c := range 0x20 {

@@ -1,13 +1,15 @@
-// Draws the reference from the description alone, and calls the API at the page's own origin.
-// What comes from the server or the description becomes text nodes, never HTML: a pet may be named <img>.
-import api from '/openapi.json' with { type: 'json' }
+// Draws the page and its try-outs. What comes from the server becomes text nodes, not HTML: a pet may be named <img>.
 import demoKeys from '/docs/keys.json' with { type: 'json' }
+import { call, limitHeaders, makeRequest, newReading, reading, recall, remember, samples } from './client.js'
+import {
+  api, chapters, checkInput, contentOf, examplesOf, fieldsOf, introduction, mistakeIn, operationAt, operations,
+  rangeOf, resolve, sharedStatuses, typeOf,
+} from './description.js'
 
 const $ = (selector, root = document) => root.querySelector(selector)
 const all = (selector, root = document) => [...root.querySelectorAll(selector)]
 const clone = id => $(`#${id}`).content.firstElementChild.cloneNode(true)
 
-// el makes an element; strings among its children become text.
 function el(name, attributes = {}, ...children) {
   const element = document.createElement(name)
   for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value)
@@ -15,143 +17,127 @@ function el(name, attributes = {}, ...children) {
   return element
 }
 
-// --- The description ---
-// resolve follows $ref and merges allOf, so that the rest of the script sees plain schemas.
-function resolve(node) {
-  if (node.$ref) return resolve(node.$ref.slice(2).split('/').reduce((at, name) => at[name], api))
-  if (!node.allOf) return node
-  const parts = [...node.allOf.map(resolve), { ...node, allOf: undefined }]
-  return Object.assign({}, ...parts, {
-    required: parts.flatMap(part => part.required ?? []),
-    properties: Object.assign({}, ...parts.map(part => part.properties)),
-  })
+const button = (text, onclick, kind = 'quiet') =>
+  Object.assign(el('button', { type: 'button', class: kind }, text), { onclick })
+const setText = (element, text) => { if (element.textContent !== text) element.textContent = text }
+
+// --- What is chosen for the page: a key is kept for the session only ---
+const settings = { key: demoKeys[0]?.key ?? '', keyHidden: false, language: 'curl', scheme: 'System' }
+const storageOf = setting => setting.startsWith('key') ? 'sessionStorage' : 'localStorage'
+for (const setting in settings) settings[setting] = recall(storageOf(setting), setting) ?? settings[setting]
+const tryOuts = []
+
+function choose(setting, value) {
+  settings[setting] = value
+  remember(storageOf(setting), setting, value)
+  drawSettings()
 }
 
-const operations = Object.entries(api.paths).flatMap(([path, item]) => Object.entries(item)
-  .filter(([, operation]) => operation.operationId)
-  .map(([method, operation]) => ({
-    ...operation, path, method: method.toUpperCase(), parameters: (operation.parameters ?? []).map(resolve),
-  })))
-
-// fieldsOf lists the fields of an object, or of the objects in an array.
-function fieldsOf(schema) {
-  const { items, properties = {}, required = [] } = resolve(schema)
-  if (items) return fieldsOf(items)
-  return Object.entries(properties).map(([name, schema]) => ({
-    name, schema, required: required.includes(name), description: resolve(schema).description,
-  }))
+function drawChoices(setting, group, values, nameOf = value => value) {
+  group.append(...values.map((value, i) =>
+    Object.assign(button(nameOf(value, i), () => choose(setting, value)), { value })))
 }
 
-const contentOf = message => Object.values(message.content ?? {})[0]
-const examplesOf = message => Object.values(contentOf(message)?.examples ?? {}).map(resolve)
-
-function typeOf(schema) {
-  const { type, format, items } = resolve(schema)
-  if (items) return `array of ${items.$ref?.split('/').pop() ?? typeOf(items)}`
-  return format ? `${type} (${format})` : type
-}
-
-function between(low, high, thing) {
-  const unit = thing ? ` ${thing}${(high ?? low) === 1 ? '' : 's'}` : ''
-  if (low === undefined) return high !== undefined && `at most ${high}${unit}`
-  return high === undefined ? `at least ${low}${unit}` : `${low} to ${high}${unit}`
-}
-
-// rangeOf says in words which values a schema allows.
-function rangeOf(schema) {
-  const { enum: values, minimum, maximum, minLength, maxLength, maxItems, pattern } = resolve(schema)
-  return [
-    values && (values.length > 1 ? `one of ${values.join(', ')}` : `always ${values}`), between(minimum, maximum),
-    between(minLength, maxLength, 'character'), between(undefined, maxItems, 'item'), pattern && `matching ${pattern}`,
-  ].filter(Boolean).join(', ')
+function drawSettings() {
+  const { key, keyHidden, language, scheme } = settings, input = $('#key')
+  if (input.value.trim() !== key) input.value = key
+  input.type = keyHidden ? 'password' : 'text'
+  setText($('#hide'), keyHidden ? 'Show key' : 'Hide key')
+  document.documentElement.style.colorScheme = scheme === 'System' ? '' : scheme.toLowerCase()
+  for (const button of all('.choices [value]')) button.ariaPressed = [key, language, scheme].includes(button.value)
+  for (const tryOut of tryOuts) tryOut.drawSample()
+  drawMeter()
 }
 
 // --- Text, tables and examples ---
+const capitalize = text => text[0].toUpperCase() + text.slice(1)
 const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? el('code', {}, part) : part)
 
-// prose draws the Markdown of the description: paragraphs, ## headings, tables and `code`.
+// prose draws the Markdown of the description: paragraphs, tables and `code`.
 function prose(text = '') {
-  return text.split('\n\n').map(block => {
-    if (block.startsWith('## ')) return el('h2', {}, block.slice(3))
+  return text.split('\n\n').filter(Boolean).map(block => {
     if (!block.startsWith('|')) return el('p', {}, ...inline(block))
-    const [head, , ...rows] = block.split('\n').map(row => row.split('|').slice(1, -1).map(cell => inline(cell.trim())))
-    return table('plain', head, rows)
+    const [head, , ...rows] = block.split('\n').map(row => row.split('|').slice(1, -1).map(cell => cell.trim()))
+    return table('plain', head, rows.map(cells => cells.map(inline)))
   })
 }
 
-function table(kind, head, rows) {
-  const draw = (cell, cells) => el('tr', {}, ...cells.map(content => el(cell, cell === 'th' ? { scope: 'col' } : {}, ...content)))
-  return el('table', { class: kind }, el('thead', {}, draw('th', head)), el('tbody', {}, ...rows.map(row => draw('td', row))))
+const drawRow = cells => el('tr', {}, ...cells.map(content => el('td', {}, ...content)))
+function table(kind, head, rows = []) {
+  const names = head.map(name => el('th', { scope: 'col' }, ...inline(name)))
+  return el('table', { class: kind }, el('thead', {}, el('tr', {}, ...names)), el('tbody', {}, ...rows.map(drawRow)))
 }
 
-// fieldTable lists parameters, fields or headers.
 function fieldTable(fields) {
-  return table('fields', [['Name'], ['Type'], ['Meaning']], fields.map(({ name, in: place, required, schema, description = '' }) => {
-    const { default: preset } = resolve(schema)
-    const notes = [rangeOf(schema), preset !== undefined && `default ${preset}`].filter(Boolean)
-    return [
-      [el('code', {}, name), el('small', {}, [place, required && 'required'].filter(Boolean).join(', '))],
-      [typeOf(schema), ...notes.map(note => el('small', {}, note))],
-      inline(description),
-    ]
-  }))
+  const rows = fields.map(({ name, in: place, required, schema, description = '' }) => {
+    const { default: preset } = resolve(schema), range = rangeOf(schema)
+    const notes = [range, preset !== undefined && `default ${preset}`].filter(Boolean).map(note => el('small', {}, note))
+    const kind = [place, required && 'required'].filter(Boolean).join(', ')
+    return [[el('code', {}, name), el('small', {}, kind)], [typeOf(schema), ...notes], inline(description)]
+  })
+  return table('fields', ['Name', 'Type', 'Description'], rows)
 }
 
-// code shows a value as JSON, laid out so that only a field's name is a string at the start of a line.
-function code(value) {
+// drawJSON lays a value out so that only a field's name is a string at the start of a line.
+function drawJSON(value) {
   const parts = JSON.stringify(value, null, 2).split(/^( *"(?:[^"\\]|\\.)*")(?=: )/m)
   return el('pre', {}, ...parts.map((part, i) => i % 2 ? el('b', {}, part) : part))
 }
 
-const drawExamples = message => examplesOf(message).map(({ summary, value }) =>
-  el('figure', {}, el('figcaption', {}, `Example: ${summary}`), code(value)))
-
 // --- Operations, groups and navigation ---
 const address = ({ method, path }) => [el('b', { class: `method ${method}` }, method), ' ', el('code', {}, path)]
+const namesOf = fields => fields.map(({ name }) => name).join(', ')
+const shownHeaders = [...limitHeaders, 'Retry-After', 'Location', 'Link', 'Deprecation', 'Sunset', 'WWW-Authenticate']
+const phone = matchMedia('(max-width: 40rem)') // as in the style sheet
 
 function badges({ deprecated, 'x-deprecated-sunset': sunset, 'x-stability': stability }) {
-  const until = sunset ? ` until ${new Date(sunset).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })}` : ''
-  return [
-    deprecated && el('span', { class: 'badge warn' }, `Deprecated${until}`),
-    stability && el('span', { class: 'badge' }, stability[0].toUpperCase() + stability.slice(1)),
-  ].filter(Boolean)
+  const date = sunset && new Date(sunset).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+  const warning = deprecated && el('span', { class: 'badge warn' }, `Deprecated${date ? `, removed after ${date}` : ''}`)
+  return [warning, stability && el('span', { class: 'badge' }, capitalize(stability))].filter(Boolean)
 }
 
-const noTryOut = 'There is no try-out here: the description switches it off. The operation itself works as described.'
+// fold keeps what is long out of the way on a phone.
+function fold(title, gist, ...content) {
+  const summary = el('summary', {}, el('h5', {}, title), el('small', {}, gist))
+  return Object.assign(el('details', { class: 'fold' }, summary, ...content), { open: !phone.matches })
+}
 
 function drawOperation(operation) {
-  const { operationId, summary, description, parameters, requestBody, responses } = operation
+  const { operationId, summary, description, inputs, body, responses } = operation
   const article = clone('operation'), about = $('.about', article)
+  const tryOut = operation['x-hideTryItPanel'] ? undefined : new TryOut(operation)
   article.id = operationId
   Object.assign($('h4 a', article), { href: `#${operationId}`, textContent: summary })
   $('.address', article).append(...address(operation), ...badges(operation))
   about.append(...prose(description))
-  if (parameters.length) about.append(el('h5', {}, 'Parameters'), fieldTable(parameters))
-  if (requestBody) {
-    const { schema } = contentOf(requestBody)
-    about.append(el('h5', {}, 'Body'), ...prose(resolve(schema).description), fieldTable(fieldsOf(schema)),
-      ...drawExamples(requestBody))
-  }
-  about.append(el('h5', {}, 'Answers and errors'), ...Object.entries(responses).map(drawAnswer))
-  article.append(operation['x-hideTryItPanel'] ? el('p', { class: 'try none' }, noTryOut) : tryOut(operation))
+  const parameters = inputs.filter(input => input !== body), fields = body && fieldsOf(body.schema)
+  if (parameters.length) about.append(fold('Parameters', namesOf(parameters), fieldTable(parameters)))
+  if (body) about.append(fold('Body', namesOf(fields), ...prose(resolve(body.schema).description), fieldTable(fields)))
+  const own = Object.keys(responses).filter(status => !sharedStatuses.includes(status))
+  const also = ['Also ', sharedStatuses.join(', '), ': see ', el('a', { href: '#errors' }, 'Errors')]
+  about.append(fold('Responses', own.join(', '), ...own.map(status => drawResponse(status, responses[status], tryOut))),
+    el('p', { class: 'also' }, ...also))
+  article.append(tryOut?.form ?? el('p', { class: 'try none' }, 'There is no try-out here: the description turns it off.'))
   return article
 }
 
-function drawAnswer([status, reference]) {
-  const response = resolve(reference)
+function drawResponse(status, reference, tryOut) {
+  const response = resolve(reference), { schema } = contentOf(response)
+  const headers = Object.entries(response.headers ?? {}).filter(([name]) => !limitHeaders.includes(name))
+    .map(([name, header]) => ({ name, in: 'header', ...resolve(header) }))
   const details = el('details', { class: status < 400 ? 'good' : 'bad' },
     el('summary', {}, el('b', {}, status), ' ', ...inline(response.description)))
-  const headers = Object.entries(response.headers ?? {}).map(([name, header]) => ({ name, ...resolve(header) }))
-  if (response.content) {
-    const { schema } = contentOf(response)
-    details.append(el('p', {}, `Body: ${typeOf(schema)}. `, ...inline(resolve(schema).description ?? '')),
-      fieldTable(fieldsOf(schema)), ...drawExamples(response))
+  if (schema) details.append(el('p', {}, `Body: ${typeOf(schema)}. `, ...inline(resolve(schema).description ?? '')))
+  if (schema && status < 400) details.append(fieldTable(fieldsOf(schema)))
+  if (headers.length) details.append(fieldTable(headers))
+  for (const { name, summary, description, value } of examplesOf(response)) {
+    const mistake = tryOut && mistakeIn(tryOut.operation, name)
+    details.append(el('figure', {}, el('figcaption', {}, `Example: ${summary}`), ...prose(description), drawJSON(value),
+      mistake ? button(`Try this error: ${status}`, () => tryOut.fill(mistake.values, mistake).send()) : ''))
   }
-  if (headers.length) details.append(el('p', {}, 'Headers'), fieldTable(headers))
   return details
 }
 
-// drawGroup returns the group's section of the page, and its entry in the navigation.
 function drawGroup(tag, level) {
   const title = tag['x-page-title'] ?? tag.name, id = `group-${tag.name}`
   const own = operations.filter(({ tags }) => tags.includes(tag.name))
@@ -166,269 +152,265 @@ function drawGroup(tag, level) {
   }
 }
 
+function drawOverview() {
+  const { title, version, license } = api.info, [server] = api.servers
+  document.title = $('h1').textContent = title
+  $('.brand').append(title, el('small', {}, version))
+  $('.facts').append('Base URL: ', el('code', {}, server.variables?.base_url?.default ?? server.url), ' · Description: ',
+    el('a', { href: '/openapi.json' }, 'openapi.json'), ' · License: ', el('a', { href: license.url }, license.name))
+  $('#overview').append(...prose(introduction.text), ...chapters.map(({ title, id, text }) =>
+    el('section', { id, class: 'chapter' }, el('h2', {}, title), ...prose(text))))
+  $('#errors')?.append(el('p', {}, 'Every operation can return these:'),
+    ...sharedStatuses.map(status => drawResponse(status, operations[0].responses[status])))
+}
+
 function drawPage() {
-  document.title = $('h1').textContent = api.info.title
-  $('.brand').append(api.info.title, el('small', {}, api.info.version))
-  $('.chapters').append(...api.info.description.split(/\n\n(?=## )/).map(chapter => el('section', {}, ...prose(chapter))))
   const groups = api.tags.filter(tag => !tag['x-parent']).map(tag => drawGroup(tag, 2))
-  $('nav details').append(el('ul', {}, ...groups.map(({ entry }) => entry)))
+  const links = [{ id: 'overview', title: 'Overview' }, ...chapters].map(({ id, title }) => el('a', { href: `#${id}` }, title))
+  drawOverview()
+  $('nav ul').append(...links.map(link => el('li', {}, link)), ...groups.map(({ entry }) => entry))
   $('main').append(...groups.map(({ section }) => section))
-  $('.choices').append(...demoKeys.map(({ key, plan }) => el('button', { class: 'quiet', value: key }, plan)))
+  drawChoices('scheme', $('nav .choices'), ['System', 'Light', 'Dark'])
+  drawChoices('key', $('.key .choices'), demoKeys.map(({ key }) => key), (_, i) => capitalize(demoKeys[i].plan))
+  $('.log div').append(table('requests', ['Time', 'Method', 'Path', 'Status', 'Remaining']))
+  $('.log').open = matchMedia('(min-width: 75rem)').matches
+  $('.missing').remove()
 }
 
-// --- The form ---
-function tryOut(operation) {
-  const form = clone('try'), copy = $('.curl button', form), line = $('.curl pre', form)
-  form.ariaLabel = `Try it: ${operation.summary}`
-  $('.inputs', form).append(...operation.parameters.map(parameter => drawField(operation, parameter, control(parameter))))
-  if (operation.requestBody) $('.inputs', form).append(bodyField(operation))
-  copy.onclick = () => copyText(line, copy)
-  form.oninput = () => { line.textContent = curl(request(operation, form)) }
-  form.onsubmit = event => {
-    event.preventDefault()
-    if (!paused() && !form.matches('.busy') && valid(operation, form)) send(operation, form)
+// --- The try-out of an operation ---
+function drawControl({ name, in: place, required, schema, example = '' }) {
+  if (place === 'body') return el('textarea', { rows: 6, spellcheck: 'false' }, '{}')
+  const { enum: options, type, default: preset = '' } = resolve(schema)
+  const suggestions = place === 'path' ? { list: `known-${name}` } : { autocomplete: 'off' }
+  const control = el(options ? 'select' : 'input', suggestions)
+  if (options && !required) control.append(el('option', { value: '' }, 'not sent'))
+  if (options) control.append(...options.map(value => el('option', { value }, value)))
+  if (type === 'integer') control.inputMode = 'numeric'
+  if (required) control.value = example
+  else if (!options) control.placeholder = example || preset
+  return control
+}
+
+function drawField(operationId, input) {
+  const { name, schema, required } = input, id = `${operationId}-${name}`, control = drawControl(input)
+  const hint = (rangeOf(schema) || typeOf(schema)) + (required ? ', required' : '')
+  Object.assign(control, { id, name }).setAttribute('aria-describedby', `${id}-hint ${id}-error`)
+  return el('div', { class: 'field' }, el('label', { for: id }, name), el('small', { id: `${id}-hint` }, hint),
+    control, el('p', { id: `${id}-error`, class: 'error' }))
+}
+
+class TryOut {
+  sending = '' // or 'once' or 'until 429'
+  mistake // what an error example adds that no field can hold
+
+  constructor(operation) {
+    this.operation = operation
+    this.form = clone('try')
+    for (const part of ['actions', 'many', 'anyway', 'outcome', 'response']) this[part] = $(`.${part}`, this.form)
+    this.sample = $('.sample pre', this.form)
+    this.form.ariaLabel = `Try it: ${operation.summary}`
+    $('.sample', this.form).open = !phone.matches
+    $('.inputs', this.form).append(...operation.inputs.map(input => drawField(operation.operationId, input)))
+    if (operation.body) this.offerBodies(examplesOf(operation.body))
+    drawChoices('language', $('.languages', this.form), Object.keys(samples))
+    this.form.oninput = () => this.fill({})
+    this.form.onsubmit = event => {
+      event.preventDefault()
+      if (!reading(settings.key).waiting) this.checkAndSend()
+    }
+    this.form.onkeydown = event => {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat) this.form.requestSubmit()
+    }
+    this.many.onclick = () => { this.sending ? this.sending = 'once' : this.checkAndSend('until 429') }
+    this.anyway.onclick = () => this.checkAndSend()
+    $('.copy', this.form).onclick = ({ target }) => copyText(this.code, this.sample, target)
+    tryOuts.push(this)
   }
-  return form
-}
 
-function control({ required, schema, example = '' }) {
-  const { enum: values, type } = resolve(schema), options = values ?? (type === 'boolean' && ['true', 'false'])
-  const input = el(options ? 'select' : 'input', { autocomplete: 'off' })
-  if (options) input.append(...(required ? options : ['', ...options]).map(value => el('option', { value }, value || 'not sent')))
-  input.value = example
-  return input
-}
-
-function bodyField(operation) {
-  const { content, required } = operation.requestBody, text = el('textarea', { rows: 6, spellcheck: 'false' })
-  text.value = JSON.stringify(examplesOf(operation.requestBody)[0]?.value ?? {}, null, 2)
-  return drawField(operation, { name: 'body', required, schema: contentOf({ content }).schema }, text)
-}
-
-function drawField({ operationId }, { name, schema, required }, input) {
-  const id = `${operationId}-${name}`, hint = rangeOf(schema) || typeOf(schema)
-  Object.assign(input, { id, name })
-  input.setAttribute('aria-describedby', `${id}-hint ${id}-fault`)
-  return el('div', { class: 'field' }, el('label', { for: id }, name),
-    el('small', { id: `${id}-hint` }, required ? `${hint}, required` : hint), input, el('p', { id: `${id}-fault`, class: 'fault' }))
-}
-
-// request is what the form asks for, as fetch and curl both take it.
-function request({ path, method, parameters, requestBody }, form) {
-  const query = new URLSearchParams(), headers = authorization()
-  for (const { name, in: place } of parameters) {
-    const { value } = form.elements[name]
-    if (place === 'path') path = path.replace(`{${name}}`, encodeURIComponent(value))
-    else if (value) query.append(name, value)
+  offerBodies(examples) {
+    const json = examples.map(({ value }) => JSON.stringify(value, null, 2)), { body } = this.form.elements
+    body.value = json[0] ?? '{}'
+    body.before(el('div', { class: 'choices', role: 'group', 'aria-label': 'Examples' },
+      ...examples.map(({ summary }, i) => button(summary, () => this.fill({ body: json[i] })))))
   }
-  if (requestBody) headers['Content-Type'] = Object.keys(requestBody.content)[0]
-  return { url: location.origin + path + (query.size ? `?${query}` : ''), method, headers, body: form.elements.body?.value }
+
+  fill(values, mistake) {
+    for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
+    this.mistake = mistake
+    this.drawSample()
+    return this
+  }
+
+  requestFor = key => makeRequest(this.operation, Object.fromEntries(new FormData(this.form)), key, this.mistake)
+
+  drawSample() {
+    const { key, keyHidden, language } = settings, codeFor = key => (samples[language] ?? samples.curl)(this.requestFor(key))
+    this.code = codeFor(key)
+    setText(this.sample, keyHidden ? codeFor('•'.repeat(key.length)) : this.code)
+  }
+
+  // check writes what is wrong below each field, and returns the first such field.
+  check() {
+    const controls = this.operation.inputs.map(input => {
+      const control = this.form.elements[input.name], error = checkInput(input, control.value) ?? ''
+      control.ariaInvalid = error !== ''
+      setText($(`#${control.id}-error`), error)
+      return control
+    })
+    return controls.find(control => control.ariaInvalid === 'true')
+  }
+
+  checkAndSend(mode) {
+    const wrong = this.check()
+    if (!wrong) return this.send(mode)
+    wrong.focus()
+    this.outcome.replaceChildren('Not sent: correct the field marked above.')
+    this.response.replaceChildren()
+  }
+
+  async send(mode = 'once') {
+    if (this.sending) return
+    const { key } = settings, progress = mode === 'once' ? 'Waiting for the response …' : 'Sending …'
+    const slow = setTimeout(() => this.outcome.replaceChildren(progress), 300)
+    let entry, count = 0
+    this.sending = mode
+    if (this.mistake) this.form.scrollIntoView({ block: 'nearest' })
+    do {
+      this.update()
+      entry = await call(key, this.requestFor(key))
+      logRequest(this, entry)
+      count++
+      if (mode !== 'once') await new Promise(resolve => setTimeout(resolve, 2000 / reading(key).limit)) // for show
+    } while (this.sending !== 'once' && key === settings.key && entry.status && ![401, 403, 429].includes(entry.status))
+    clearTimeout(slow)
+    this.sending = ''
+    this.show(entry)
+    if (mode !== 'once') this.outcome.append(`, after ${count} request${count === 1 ? '' : 's'}`)
+    if (entry.status === 201) offer(entry.headers.get('Location'))
+  }
+
+  // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
+  show({ failure, status, statusText, took, headers, body }) {
+    const refocus = this.response.contains(document.activeElement)
+    const [head, rest] = failure ? ['No response', `: ${failure}`] : [`${status} ${statusText}`, ` in ${took} ms`]
+    this.outcome.replaceChildren(el('b', { class: status < 400 ? 'good' : 'bad' }, head), rest)
+    this.response.replaceChildren(...(failure ? [] : this.drawResponse(headers, body)))
+    this.update()
+    if (refocus) $('.next:enabled, .send:enabled, .anyway', this.form).focus()
+  }
+
+  drawResponse(headers, body) {
+    const rows = shownHeaders.filter(name => headers.has(name)).map(name =>
+      [[el('code', {}, name)], [name === 'Location' ? locationLink(headers.get(name)) : headers.get(name)]])
+    const page = headers.get('Link')?.match(/<([^<>]*)>; *rel="next"/)?.[1]
+    const next = page ? button('Next page', () => this.turnTo(new URL(page, location)), 'next quiet') : ''
+    if (body === '') return [table('headers', ['Header', 'Value'], rows), el('p', {}, 'The response has no body.')]
+    const json = Object.assign(drawJSON(body), { tabIndex: 0 }) // a long body scrolls in its box, by the keyboard too
+    return [table('headers', ['Header', 'Value'], rows), next, json]
+  }
+
+  turnTo({ searchParams }) {
+    this.fill(Object.fromEntries(this.operation.inputs.map(({ name }) => [name, searchParams.get(name) ?? ''])))
+    this.form.requestSubmit()
+  }
+
+  // update shows what can be pressed now. A focused button that no longer can be passes the focus on.
+  update() {
+    const { waiting } = reading(settings.key), focused = document.activeElement
+    this.form.classList.toggle('busy', this.sending !== '')
+    for (const button of all('.send, .next', this.form)) button.disabled = waiting
+    setText(this.many, this.sending === 'until 429' ? 'Stop' : 'Send until 429')
+    this.many.disabled = waiting && this.sending !== 'until 429'
+    this.anyway.hidden = !waiting
+    if (this.actions.contains(focused) && focused.matches(':disabled, [hidden]'))
+      $('button:enabled:not([hidden])', this.actions).focus()
+  }
 }
 
-// authorization sends the key as the first security scheme of the description says.
-function authorization() {
-  const { type, name } = api.components.securitySchemes[Object.keys(api.security[0])[0]]
-  if (!key.value) return {}
-  return type === 'apiKey' ? { [name]: key.value } : { Authorization: `Bearer ${key.value}` }
-}
-
-function curl({ url, method, headers, body }) {
-  const quote = text => `'${text.replaceAll("'", `'\\''`)}'` // a shell cannot escape within single quotes
-  return [
-    `curl -i -X ${method}`, quote(url), ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`--data-raw ${quote(body)}`]),
-  ].join(' \\\n  ')
-}
-
-// copyText also selects the text: over plain HTTP, but for localhost, a page has no clipboard.
-async function copyText(source, button) {
+// copyText also selects the text: over plain HTTP, except on localhost, a page has no clipboard.
+async function copyText(text, source, button) {
   getSelection().selectAllChildren(source)
-  const done = await navigator.clipboard?.writeText(source.textContent).then(() => true, () => false)
+  const done = await navigator.clipboard?.writeText(text).then(() => true, () => false)
   button.textContent = done ? 'Copied' : 'Selected'
   setTimeout(() => { button.textContent = 'Copy' }, 2000)
 }
 
-// --- Checking, as far as the description goes ---
-const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
-
-// parseNumber keeps integers exact, and tells them from fractions: 2 is one, 2.0 is none.
-const parseNumber = source => /^-?\d+$/.test(source) ? BigInt(source) : Number(source)
-
-function kindOf(value) {
-  if (typeof value === 'bigint') return 'integer'
-  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+function locationLink(path) {
+  const { operation, values } = operationAt(path) ?? {}
+  if (!operation) return path
+  const link = el('a', { href: `#${operation.operationId}` }, path)
+  const alike = tryOuts.filter(tryOut => tryOut.operation.path === operation.path)
+  link.onclick = () => { for (const tryOut of alike) tryOut.fill(values) }
+  return link
 }
 
-// faultOf says what is wrong with a value, or nothing.
-function faultOf(name, value, schema) {
-  const s = resolve(schema), kind = kindOf(value), size = kind === 'string' ? [...value].length : value?.length
-  if (s.type && kind !== s.type && !(kind === 'integer' && s.type === 'number')) return `${name} must be of the type ${typeOf(s)}.`
-  if (s.format === 'int64' && BigInt.asIntN(64, value) !== value) return `${name} must be an integer of 64 bits.`
-  if (s.format === 'date-time' && (!dateTime.test(value) || isNaN(Date.parse(value))))
-    return `${name} must be a date-time such as ${s.example}.`
-  if (value < s.minimum || value > s.maximum || size < s.minLength || size > s.maxLength || size > s.maxItems
-    || s.enum?.every(option => option != value) || (s.pattern && !RegExp(s.pattern, 'u').test(value)))
-    return `${name} must be ${rangeOf(s)}.`
-  if (kind === 'array') return value.map((item, i) => faultOf(`${name} ${i + 1}`, item, s.items)).find(Boolean)
-  if (kind !== 'object') return
-  const missing = s.required?.find(field => !Object.hasOwn(value, field))
-  if (missing) return `${missing} is missing.`
-  const given = fieldsOf(s).filter(field => Object.hasOwn(value, field.name))
-  return given.map(field => faultOf(field.name, value[field.name], field.schema)).find(Boolean)
-}
-
-function faultOfParameter({ name, required, schema }, text) {
-  if (!text) return required && `${name} is required.`
-  const { type } = resolve(schema)
-  return faultOf(name, /integer|number/.test(type) ? parseNumber(text) : type === 'boolean' ? text === 'true' : text, schema)
-}
-
-function faultOfBody(requestBody, text) {
-  try {
-    const body = JSON.parse(text, (_, value, { source }) => typeof value === 'number' ? parseNumber(source) : value)
-    return faultOf('body', body, contentOf(requestBody).schema)
-  } catch (error) {
-    return `The body is no JSON: ${error.message}.`
+function offer(path) {
+  for (const [name, value] of Object.entries(operationAt(path)?.values ?? {})) {
+    const known = $(`#known-${name}`) ?? $('main').appendChild(el('datalist', { id: `known-${name}` }))
+    known.prepend(el('option', { value }))
   }
 }
 
-// valid writes each fault below its field, and leads to the first one.
-function valid({ parameters, requestBody }, { elements }) {
-  const faults = parameters.map(parameter => [elements[parameter.name], faultOfParameter(parameter, elements[parameter.name].value)])
-  if (requestBody) faults.push([elements.body, faultOfBody(requestBody, elements.body.value)])
-  for (const [input, fault] of faults) {
-    input.ariaInvalid = Boolean(fault)
-    $(`#${input.id}-fault`).textContent = fault || ''
-  }
-  const [first] = faults.find(([, fault]) => fault) ?? []
-  first?.focus()
-  return !first
+function logRequest(tryOut, entry) {
+  const { time, method, path, status = 'none', headers } = entry, rows = $('.log tbody')
+  const again = button(path, () => {
+    tryOut.show(entry)
+    tryOut.form.scrollIntoView()
+  }, 'link')
+  rows.prepend(drawRow([
+    [time.toLocaleTimeString('en-GB')], [el('b', { class: `method ${method}` }, method)], [again],
+    [el('b', { class: status < 400 ? 'good' : 'bad' }, status)], [headers?.get('X-RateLimit-Remaining') ?? ''],
+  ]))
+  rows.children[50]?.remove()
 }
 
-// --- Sending, and the answer ---
-const shownHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Retry-After', 'Location', 'Link',
-  'Allow', 'Deprecation', 'Sunset', 'WWW-Authenticate']
-let lastForm
-
-async function send(operation, form) {
-  const { url, ...options } = request(operation, form), usedKey = key.value, begin = performance.now()
-  const outcome = $('[role=status]', form), answer = $('.answer', form), refocus = answer.contains(document.activeElement)
-  lastForm = form
-  form.classList.add('busy')
-  try {
-    const response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal: AbortSignal.timeout(30_000) })
-    const text = await response.text(), took = Math.max(1, Math.round(performance.now() - begin))
-    const body = response.headers.get('Content-Type') === 'application/json' ? JSON.parse(text) : text
-    outcome.replaceChildren(el('b', { class: response.ok ? 'good' : 'bad' }, `${response.status} ${response.statusText}`), ` in ${took} ms`)
-    answer.replaceChildren(...drawReply(form, response.headers, body))
-    measure(usedKey, response, body)
-  } catch (error) {
-    outcome.replaceChildren(el('b', { class: 'bad' }, 'No answer'), ` (${error.message})`)
-    answer.replaceChildren()
-  }
-  form.classList.remove('busy')
-  if (refocus) $('.next, .send', form).focus()
-}
-
-function drawReply(form, headers, body) {
-  const rows = shownHeaders.filter(name => headers.has(name)).map(name => [[el('code', {}, name)], [headers.get(name)]])
-  const shown = body === '' ? el('p', {}, 'The answer has no body.') : code(body)
-  if (body !== '') shown.tabIndex = 0 // a long body scrolls in its box, and the keyboard must reach it
-  const next = headers.get('Link')?.match(/<([^<>]*)>; *rel="next"/)?.[1]
-  return [table('headers', [['Header'], ['Value']], rows), ...(next ? [nextButton(form, new URL(next, location))] : []), shown]
-}
-
-function nextButton(form, { searchParams }) {
-  const button = el('button', { type: 'button', class: 'next quiet' }, 'Next page')
-  button.onclick = () => {
-    for (const input of all('[name]', form)) input.value = searchParams.get(input.name) ?? ''
-    form.oninput()
-    form.requestSubmit()
-  }
-  return button
-}
-
-// --- The key, and its meter ---
-const key = $('#key'), meter = $('.meter')
-
-function useKey(value) {
-  key.value = value
-  sessionStorage.setItem('key', value)
-  for (const choice of all('.choices button')) choice.ariaPressed = choice.value === value
-  for (const form of all('form')) form.oninput()
-  showMeter()
-}
-
-// measure keeps what the last answer to a key said, for the session: so a wait goes on after a reload.
-function measure(usedKey, { status, headers }, { code }) {
-  const [limit, left, reset, wait] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Retry-After']
-    .map(name => Number(headers.get(name)))
-  const state = code === 'key_banned' ? 'banned' : status === 429 ? 'wait' : left > limit / 5 ? 'open' : 'low'
-  const skew = Date.now() - Date.parse(headers.get('Date')) // of the two clocks; the header is cut to whole seconds
-  const pausing = state === 'wait' || state === 'banned'
-  const until = pausing ? Date.now() + wait * 1000 : reset * 1000 + (Math.abs(skew) > 2000 ? skew : 0)
-  sessionStorage.setItem(`meter ${usedKey}`, JSON.stringify({ limit, left, state, until }))
-  showMeter()
-}
-
-function reading() {
-  const last = JSON.parse(sessionStorage.getItem(`meter ${key.value}`)) ?? { limit: 1, left: 1, state: 'new' }
-  return last.until < Date.now() ? { ...last, left: last.limit, state: 'over' } : last
-}
-
-const paused = () => ['wait', 'banned'].includes(reading().state)
+// --- The meter ---
+let ticking, wasWaiting = false
 
 function duration(seconds) {
-  if (seconds < 100) return `${seconds}\xa0s`
   const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60
-  return hours ? `${hours}\xa0h ${minutes}\xa0min` : `${minutes}\xa0min ${seconds % 60}\xa0s`
+  if (hours) return `${hours}\xa0h ${minutes}\xa0min`
+  return seconds < 100 ? `${seconds}\xa0s` : `${minutes}\xa0min ${seconds % 60}\xa0s`
 }
 
-function showMeter() {
-  const { limit, left, until, state } = reading(), bar = $('[role=meter]', meter)
-  const count = `${left} of ${limit} left`, time = duration(Math.ceil((until - Date.now()) / 1000))
+function drawMeter() {
+  const { state, waiting, limit, left, since, until } = reading(settings.key)
+  const meter = $('.meter'), bar = $('[role=meter]', meter), count = `${left} of ${limit} left`
+  const remaining = until - Date.now(), time = duration(Math.ceil(remaining / 1000))
   const [head, rest] = {
     new: ['No request yet', 'Send shows the limit'],
     over: ['Window over', 'the next request begins a new one'],
-    wait: [count, `limit reached: wait ${time}`],
-    banned: ['Key banned', `it asked on over its limit: wait ${time}`],
+    wait: [`Wait ${time}`, `limit reached: ${count}`],
+    banned: [`Wait ${time}`, 'banned: too many requests over the limit'],
   }[state] ?? [count, `new window in ${time}`]
-  $('strong', meter).textContent = head
-  $('span', meter).textContent = rest
-  bar.style.setProperty('--left', left / limit)
-  Object.assign(bar, { ariaValueMax: limit, ariaValueNow: left, ariaValueText: head })
+  setText($('strong', meter), head)
+  setText($('span', meter), rest)
+  bar.style.setProperty('--level', waiting ? 1 - remaining / (until - since) : left / limit)
+  Object.assign(bar, { ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
   meter.dataset.state = state
-  pause(paused(), time, `${head}, ${rest}`)
+  if (waiting !== wasWaiting) $('[role=status]', meter).textContent = waiting ? `${head}, ${rest}` : 'You can send again'
+  wasWaiting = waiting
+  for (const tryOut of tryOuts) tryOut.update()
+  clearTimeout(ticking)
+  const step = remaining < 3_600_000 ? 1000 : 60_000 // when the text changes next; without a window nothing runs
+  if (remaining > 0) ticking = setTimeout(drawMeter, remaining % step || step)
 }
 
-// pause disables what sends, or enables it again. A button that is disabled loses the focus, and gets it back here.
-function pause(pausing, time, reason) {
-  const before = $('.send')?.disabled
-  for (const button of all('.send, .next')) button.disabled = pausing
-  for (const button of all('.send')) button.textContent = pausing ? `Wait ${time}` : 'Send'
-  if (pausing === before) return
-  $('[role=status]', meter).textContent = pausing ? reason : 'Send is back'
-  if (lastForm && document.activeElement === document.body) $('.send', lastForm).focus({ preventScroll: true })
-}
+drawPage()
+drawSettings()
+newReading.addEventListener('change', drawMeter)
+$('#key').oninput = ({ target }) => choose('key', target.value.trim())
+$('#hide').onclick = () => choose('keyHidden', !settings.keyHidden)
+$('nav').onclick = ({ target }) => { if (target.closest('a')) $('nav').togglePopover(false) }
+phone.onchange = () => { for (const details of all('.fold')) details.open = !phone.matches }
 
-// --- The page ---
-// follow marks in the navigation what is on the screen.
-function follow(entries) {
+// The navigation marks what is on the screen.
+const observer = new IntersectionObserver(entries => {
   const seen = entries.find(entry => entry.isIntersecting), nav = $('nav')
   if (!seen) return
   const link = $(`[href="#${seen.target.id}"]`, nav)
   $('[aria-current]', nav)?.removeAttribute('aria-current')
   link.ariaCurrent = 'true'
   nav.scrollTop = link.offsetTop - nav.clientHeight / 2
-}
-
-drawPage()
-useKey(sessionStorage.getItem('key') ?? demoKeys[0]?.key ?? '')
-key.oninput = () => useKey(key.value.trim())
-$('.choices').onclick = ({ target }) => target.value && useKey(target.value)
-setInterval(showMeter, 250)
-const wide = matchMedia('(min-width: 68rem)') // as in the style sheet, where the summary is then hidden
-wide.onchange = () => { $('nav details').open = wide.matches }
-wide.onchange()
-const observer = new IntersectionObserver(follow, { rootMargin: '-30% 0px -65%' })
-for (const article of all('article')) observer.observe(article)
+}, { rootMargin: '-30% 0px -65%' })
+for (const section of all('article, .chapter')) observer.observe(section)

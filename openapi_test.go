@@ -1,0 +1,638 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// A description is what the tests read of docs/openapi.json, with every $ref replaced by what it refers to.
+type description struct {
+	OpenAPI string
+	Info    struct{ Title, Version, Description string }
+	Servers []struct {
+		URL       string
+		Variables map[string]struct{ Default string }
+	}
+	Tags []struct {
+		Name, Description string
+		Parent            string `json:"x-parent"`
+		Title             string `json:"x-page-title"`
+	}
+	Paths      map[string]map[string]operation // by path and method
+	Components struct {
+		Schemas         map[string]schema
+		SecuritySchemes map[string]any
+	}
+}
+
+type operation struct {
+	OperationID, Summary, Description string
+	Tags                              []string
+	Parameters                        []parameter
+	RequestBody                       *content
+	Responses                         map[string]describedResponse // by status
+	Deprecated                        bool
+	Sunset                            string `json:"x-deprecated-sunset"`
+	HideTryIt                         bool   `json:"x-hideTryItPanel"`
+	Stability                         string `json:"x-stability"`
+}
+
+type parameter struct {
+	Name, In, Description string
+	Required              bool
+	Schema                schema
+	Example               any
+}
+
+type describedResponse struct {
+	Description string
+	Headers     map[string]parameter
+	content
+}
+
+type content struct {
+	Content map[string]struct {
+		Schema   schema
+		Examples map[string]struct {
+			Summary string
+			Value   any
+		}
+	}
+}
+
+func (c content) schema() schema { return c.Content["application/json"].Schema }
+
+type schema struct {
+	Type                 string
+	Enum                 []any
+	AllOf                []schema
+	Properties           map[string]schema
+	Required             []string
+	Items                *schema
+	Minimum, Maximum     *int64
+	MinLength, MaxLength *int64
+	Default              any
+}
+
+// whole returns the schema with what its allOf adds.
+func (s schema) whole() schema {
+	s.Properties = maps.Clone(s.Properties)
+	for _, part := range s.AllOf {
+		part = part.whole()
+		s.Type = cmp.Or(s.Type, part.Type)
+		s.Enum = append(s.Enum, part.Enum...)
+		s.Required = append(s.Required, part.Required...)
+		if s.Properties == nil {
+			s.Properties = map[string]schema{}
+		}
+		maps.Copy(s.Properties, part.Properties)
+	}
+	return s
+}
+
+// types returns the JSON types of the properties.
+func (s schema) types() map[string]string {
+	types := map[string]string{}
+	for name, property := range s.whole().Properties {
+		types[name] = property.whole().Type
+	}
+	return types
+}
+
+var readDescription = sync.OnceValues(func() (d description, err error) {
+	text, err := documents.ReadFile("docs/openapi.json")
+	if err != nil {
+		return d, err
+	}
+	var document any
+	if err := json.Unmarshal(text, &document); err != nil {
+		return d, err
+	}
+	return d, json.Unmarshal(encode(dereference(document, document)), &d)
+})
+
+// dereference replaces each {"$ref": "#/a/b"} in a value by what the document has at a and b.
+func dereference(value, document any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		if ref, ok := value["$ref"].(string); ok {
+			found := document
+			for _, name := range strings.Split(ref, "/")[1:] {
+				found = found.(map[string]any)[name]
+			}
+			return dereference(found, document)
+		}
+		whole := map[string]any{}
+		for name, member := range value {
+			whole[name] = dereference(member, document)
+		}
+		return whole
+	case []any:
+		whole := []any{}
+		for _, element := range value {
+			whole = append(whole, dereference(element, document))
+		}
+		return whole
+	}
+	return value
+}
+
+// operations returns the operations of the description by request, such as "GET /pets/{petId}".
+func (d description) operations() map[string]operation {
+	all := map[string]operation{}
+	for path, operations := range d.Paths {
+		for method, operation := range operations {
+			all[strings.ToUpper(method)+" "+path] = operation
+		}
+	}
+	return all
+}
+
+func TestDescription(t *testing.T) {
+	d, err := readDescription()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, described []string
+	for request, o := range d.operations() {
+		statuses := slices.Sorted(maps.Keys(o.Responses))
+		mark := o.Stability + o.Sunset
+		if o.HideTryIt {
+			mark += "no try-out"
+		}
+		described = append(described, request)
+		line := fmt.Sprint(request, " ", o.OperationID, " ", o.Tags, " ", statuses, " ", mark)
+		got = append(got, strings.TrimSpace(line))
+	}
+	want := []string{
+		"GET /pets listPets [animals] [200 400 401 403 429 500]",
+		"POST /pets createPet [animals] [201 400 401 403 413 415 429 500 503]",
+		"GET /pets/{petId} getPet [animals] [200 400 401 403 404 429 500] 2030-12-05",
+		"PUT /pets/{petId} replacePet [animals] [200 400 401 403 404 413 415 429 500 503]",
+		"DELETE /pets/{petId} deletePet [animals] [204 400 401 403 404 409 429 500 503]",
+		"GET /categories listCategories [categories] [200 400 401 403 429 500]",
+		"POST /categories createCategory [categories] [201 400 401 403 413 415 429 500 503]",
+		"GET /categories/{categoryId} getCategory [categories] [200 400 401 403 404 429 500]",
+		"PUT /categories/{categoryId} replaceCategory [categories] [200 400 401 403 404 413 415 429 500 503]",
+		"DELETE /categories/{categoryId} deleteCategory [categories] [204 400 401 403 404 409 429 500 503]",
+		"GET /store/orders listOrders [orders] [200 400 401 403 429 500] no try-out",
+		"POST /store/orders createOrder [orders] [201 400 401 403 413 415 429 500 503]",
+		"GET /store/orders/{orderId} getOrder [orders] [200 400 401 403 404 429 500]",
+		"PUT /store/orders/{orderId} replaceOrder [orders] [200 400 401 403 404 409 413 415 429 500 503]",
+		"DELETE /store/orders/{orderId} cancelOrder [orders] [204 400 401 403 404 409 429 500 503] beta",
+		"GET /inventory listInventory [inventory] [200 400 401 403 429 500]",
+		"GET /inventory/{petId} getInventory [inventory] [200 400 401 403 404 429 500]",
+		"PATCH /inventory/{petId} updateInventory [inventory] [200 400 401 403 404 413 415 429 500 503] experimental",
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+
+	var routes []string
+	for _, route := range new(Server).routes() {
+		routes = append(routes, route.pattern)
+	}
+	slices.Sort(routes)
+	slices.Sort(described)
+	if diff := gocmp.Diff(routes, described); diff != "" {
+		t.Errorf("routes and description (-routes +description):\n%s", diff)
+	}
+
+	names := slices.Collect(maps.Keys(d.Components.Schemas))
+	names = slices.AppendSeq(names, maps.Keys(d.Components.SecuritySchemes))
+	for _, tag := range d.Tags {
+		names = append(names, cmp.Or(tag.Parent, "-")+"/"+tag.Name)
+	}
+	slices.Sort(names)
+	wantNames := []string{
+		"-/Pets", "-/Store",
+		"Category", "Error", "InventoryItem", "InventoryUpdate", "NewCategory", "NewPet", "Order",
+		"Pet", "PetStatus", "Pets",
+		"Pets/animals", "Pets/categories", "Store/inventory", "Store/orders",
+		"apiKeyAuth", "bearerAuth",
+	}
+	if diff := gocmp.Diff(wantNames, names); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if d.OpenAPI != "3.0.3" || d.Info.Version != "1.0.0" || d.Info.Title != "Petstore API" || len(d.Servers) != 1 ||
+		d.Servers[0].URL != "{base_url}" || d.Servers[0].Variables["base_url"].Default != "http://localhost:8080" ||
+		!d.Paths["/pets/{petId}"]["get"].Deprecated {
+		t.Errorf("the description says %s, %+v, %+v", d.OpenAPI, d.Info, d.Servers)
+	}
+}
+
+// The reference page shows these texts of the description.
+func TestTextsOfTheDescription(t *testing.T) {
+	d, err := readDescription()
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := func(what string, texts ...string) {
+		t.Helper()
+		if slices.Contains(texts, "") {
+			t.Fatalf("%s has an empty text: %q", what, texts)
+		}
+	}
+	examples := func(what string, c content) {
+		t.Helper()
+		if len(c.Content["application/json"].Examples) == 0 {
+			t.Fatalf("%s has no example", what)
+		}
+		for name, example := range c.Content["application/json"].Examples {
+			if needs(what+", example "+name, example.Summary); example.Value == nil {
+				t.Fatalf("%s, example %s has no value", what, name)
+			}
+		}
+	}
+	needs("info", d.Info.Description)
+	for _, tag := range d.Tags {
+		needs("tag "+tag.Name, tag.Description, tag.Title)
+	}
+	for request, operation := range d.operations() {
+		needs(request, operation.Summary, operation.Description)
+		if operation.RequestBody != nil {
+			examples(request+", body", *operation.RequestBody)
+		}
+		for _, p := range operation.Parameters {
+			needs(request+", parameter "+p.Name, p.Description, p.Schema.Type)
+			if p.In == "path" && p.Example == nil {
+				t.Fatalf("%s, parameter %s has no example", request, p.Name)
+			}
+		}
+		for status, response := range operation.Responses {
+			needs(request+", status "+status, response.Description)
+			if status != "204" {
+				examples(request+", status "+status, response.content)
+			}
+			for name, header := range response.Headers {
+				needs(request+", status "+status+", header "+name, header.Description, header.Schema.Type)
+			}
+		}
+	}
+	text := read(t, "docs/openapi.json")
+	ignored := regexp.MustCompile(`"(oneOf|anyOf|not|nullable|exclusiveMinimum|exclusiveMaximum|minItems|multipleOf)":`)
+	if unread := ignored.FindAllString(text, -1); unread != nil {
+		t.Errorf("the page does not read %s", unread)
+	}
+}
+
+// The page loads nothing that the server does not have. All else about it is tested in a browser.
+func TestFilesOfThePage(t *testing.T) {
+	s := freshService(t)
+	files := regexp.MustCompile(`"(/docs/[^"]+|/openapi\.json)"|from '(/[^']+)'`)
+	found := files.FindAllStringSubmatch(read(t, "docs/index.html")+read(t, "docs/reference.js"), -1)
+	if len(found) < 3 {
+		t.Errorf("found only %q", found)
+	}
+	for _, file := range found {
+		if resp := s.do("GET "+file[1]+file[2], "", "Authorization"); resp.StatusCode != 200 {
+			t.Fatalf("the page needs %s: status %d", file[1]+file[2], resp.StatusCode)
+		}
+	}
+}
+
+// jsonType returns the type of a JSON value, as the description calls it.
+func jsonType(value []byte) string {
+	switch value[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	}
+	return "integer"
+}
+
+// The properties of a described body are the fields that the program decodes.
+func TestDescribedBodies(t *testing.T) {
+	d, err := readDescription()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		schema string
+		shape  shape
+	}{
+		{"NewPet", new(NewPet)},
+		{"NewCategory", new(NewCategory)},
+		{"Order", new(Order)},
+		{"InventoryUpdate", new(InventoryUpdate)},
+	} {
+		types := map[string]string{}
+		var required []string
+		for _, field := range test.shape.fields() {
+			goType := reflect.TypeOf(field.into).Elem()
+			if goType.Kind() == reflect.Pointer { // optional
+				goType = goType.Elem()
+			}
+			types[field.name] = jsonType(encode(reflect.Zero(goType).Interface()))
+			if field.mustBeGiven {
+				required = append(required, field.name)
+			}
+		}
+		described := d.Components.Schemas[test.schema]
+		if diff := gocmp.Diff(types, described.types()); diff != "" {
+			t.Errorf("%s: properties (-program +description):\n%s", test.schema, diff)
+		}
+		if diff := gocmp.Diff(required, described.Required); diff != "" {
+			t.Errorf("%s: required (-program +description):\n%s", test.schema, diff)
+		}
+	}
+}
+
+// What the other tests require of the program, the description says too.
+func TestDescribedBounds(t *testing.T) {
+	d, err := readDescription()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, name := range []string{"NewPet", "NewCategory", "Order", "InventoryUpdate"} {
+		for property, schema := range d.Components.Schemas[name].Properties {
+			from, to := cmp.Or(schema.Minimum, schema.MinLength), cmp.Or(schema.Maximum, schema.MaxLength)
+			bounds := ""
+			if from != nil {
+				bounds = fmt.Sprint("from ", *from)
+			}
+			if to != nil {
+				bounds += fmt.Sprint(" to ", *to)
+			}
+			if bounds != "" {
+				got[name+"."+property] = strings.TrimSpace(bounds)
+			}
+		}
+	}
+	want := map[string]string{
+		"NewPet.name":              "from 1 to 200", // characters, as all strings
+		"NewPet.categoryId":        "from 1",
+		"NewCategory.name":         "from 1 to 200",
+		"NewCategory.description":  "to 2000",
+		"Order.id":                 "from 1 to 2147483647",
+		"Order.petId":              "from 1",
+		"Order.quantity":           "from 1 to 2147483647",
+		"Order.shipDate":           "to 64",
+		"InventoryUpdate.quantity": "from 0 to 2147483647",
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("bounds (-want +got):\n%s", diff)
+	}
+}
+
+func TestDescribedEnumerations(t *testing.T) {
+	d, err := readDescription()
+	if err != nil {
+		t.Fatal(err)
+	}
+	statuses := []any{string(Available), string(Pending), string(Sold)}
+	for _, name := range []string{"NewPet", "Pet", "InventoryItem"} {
+		status := d.Components.Schemas[name].whole().Properties["status"].whole()
+		if diff := gocmp.Diff(statuses, status.Enum); diff != "" {
+			t.Errorf("status of %s (-program +description):\n%s", name, diff)
+		}
+	}
+	var codes []any
+	for _, status := range slices.Sorted(maps.Keys(errorCodes)) {
+		codes = append(codes, errorCodes[status])
+	}
+	if diff := gocmp.Diff(codes, d.Components.Schemas["Error"].Properties["code"].Enum); diff != "" {
+		t.Errorf("codes (-program +description):\n%s", diff)
+	}
+}
+
+// The parameters of a list in the description are those that the program accepts, with the same bounds.
+func TestDescribedParameters(t *testing.T) {
+	s := freshService(t)
+	for range 25 { // more records than a page has by default
+		s.do("POST /pets", `{"name":"x","categoryId":1}`)
+		s.do("POST /categories", `{"name":"x"}`)
+		s.do("POST /store/orders", `{}`)
+	}
+	for request, operation := range s.spec.operations() {
+		_, target, _ := strings.Cut(request, " ")
+		var inPath, inQuery []string
+		for _, p := range operation.Parameters {
+			switch p.In {
+			case "path":
+				inPath = append(inPath, "{"+p.Name+"}")
+				if p.Schema.Type != "integer" || !p.Required {
+					t.Fatalf("%s: the path parameter is %+v", request, p)
+				}
+			case "query":
+				inQuery = append(inQuery, p.Name)
+				if p.Required {
+					t.Fatalf("%s: %s is described as required", request, p.Name)
+				}
+			}
+		}
+		if diff := gocmp.Diff(regexp.MustCompile(`\{\w+\}`).FindAllString(target, -1), inPath); diff != "" {
+			t.Fatalf("%s: path parameters (-path +described):\n%s", request, diff)
+		}
+		if inQuery == nil {
+			continue
+		}
+		// The program lists its parameters when it refuses one.
+		s.refuse(request+"?unknown=1", "", "unknown; use "+strings.Join(inQuery, ", ")+".")
+		for _, p := range operation.Parameters {
+			query := func(value any) string { return fmt.Sprintf("%s?%s=%v", request, p.Name, value) }
+			for _, value := range p.Schema.whole().Enum {
+				if resp := s.do(query(value), ""); resp.StatusCode != 200 {
+					t.Fatalf("%s: status %d", query(value), resp.StatusCode)
+				}
+			}
+			if lowest := p.Schema.Minimum; lowest != nil {
+				s.refuse(query(*lowest-1), "", p.Name+" must be an integer from ")
+				if resp := s.do(query(*lowest), ""); resp.StatusCode != 200 {
+					t.Fatalf("%s: status %d", query(*lowest), resp.StatusCode)
+				}
+			}
+			if highest := p.Schema.Maximum; highest != nil {
+				s.refuse(query(*highest+1), "", p.Name+" must be an integer from ")
+				if resp := s.do(query(*highest), ""); resp.StatusCode != 200 {
+					t.Fatalf("%s: status %d", query(*highest), resp.StatusCode)
+				}
+			}
+			if p.Schema.Default != nil {
+				given, _ := io.ReadAll(s.do(query(p.Schema.Default), "").Body)
+				leftOut, _ := io.ReadAll(s.do(request, "").Body)
+				if diff := gocmp.Diff(string(leftOut), string(given)); diff != "" {
+					t.Fatalf("%s (-without +with the default):\n%s", query(p.Schema.Default), diff)
+				}
+			}
+		}
+	}
+}
+
+// memberTypes returns the JSON types of the members of an object, or of the first object in an array.
+func memberTypes(t testing.TB, text []byte) map[string]string {
+	t.Helper()
+	if jsonType(text) == "array" {
+		var objects []json.RawMessage
+		if err := json.Unmarshal(text, &objects); err != nil || len(objects) == 0 {
+			t.Fatalf("%s has no object: %v", text, err)
+		}
+		text = objects[0]
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	types := map[string]string{}
+	for name, value := range members {
+		types[name] = jsonType(value)
+	}
+	return types
+}
+
+// Each status that the description has for an operation is provoked here. The response must have the headers that are
+// described, and a body with exactly the properties that are described. That it has no other headers is checked by the
+// harness, for all tests.
+func TestDescribedResponses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, filepath.Join(t.TempDir(), "petstore.json"), true)
+		defer s.store.Close()
+		panicking := newService(t, "", true)
+		panicking.store.Close()
+		panicking.store = nil // so that every handler panics
+		path := filepath.Join(t.TempDir(), "directory", "petstore.json")
+		if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		broken := newService(t, path, true)
+		defer broken.store.Close()
+		breakDisk(t, path)
+		const banned, limited = "Authorization: Bearer daily", "Authorization: Bearer one"
+		for range 30 { // its day
+			s.do("GET /pets", "", banned)
+		}
+		for range 11 { // a refusal that is no strike, and ten that are
+			s.do("GET /pets", "", banned)
+			time.Sleep(time.Second)
+		}
+		s.do("GET /pets", "", limited) // its minute
+
+		for _, test := range []struct{ success, body, conflict string }{
+			{"GET /pets?limit=1", ``, ``},
+			{"POST /pets", `{"name":"x","categoryId":1,"status":"sold"}`, ``},
+			{"GET /pets/1", ``, ``},
+			{"PUT /pets/1", `{"name":"x","categoryId":1,"status":"sold"}`, ``},
+			{"DELETE /pets/5", ``, `DELETE /pets/2`},
+			{"GET /categories?limit=1", ``, ``},
+			{"POST /categories", `{"name":"x","description":"y"}`, ``},
+			{"GET /categories/1", ``, ``},
+			{"PUT /categories/1", `{"name":"x","description":"y"}`, ``},
+			{"DELETE /categories/4", ``, `DELETE /categories/1`},
+			{"GET /store/orders?limit=1", ``, ``},
+			{"POST /store/orders", `{"petId":1,"quantity":1,"shipDate":"2030-01-01T00:00:00Z"}`, ``},
+			{"GET /store/orders/1", ``, ``},
+			{"PUT /store/orders/2", `{"petId":2,"quantity":1,"shipDate":"2030-01-01T00:00:00Z"}`,
+				`PUT /store/orders/1`},
+			{"DELETE /store/orders/2", ``, `DELETE /store/orders/1`},
+			{"GET /inventory?limit=1", ``, ``},
+			{"GET /inventory/1", ``, ``},
+			{"PATCH /inventory/1", `{"quantity":1}`, ``},
+		} {
+			method, target, _ := strings.Cut(test.success, " ")
+			operation, _ := s.operation(httptest.NewRequest(method, target, nil))
+			if (operation.RequestBody != nil) != (test.body != "") {
+				t.Fatalf("%s: the description and this test differ on whether it has a body", test.success)
+			}
+			if operation.RequestBody != nil {
+				described := operation.RequestBody.schema().types()
+				for name, jsonType := range memberTypes(t, []byte(test.body)) {
+					if described[name] != jsonType {
+						t.Fatalf("%s: %s is described as %q, not %q", test.success, name, described[name], jsonType)
+					}
+				}
+			}
+			for _, status := range slices.Sorted(maps.Keys(operation.Responses)) {
+				service, request, body, header := s, test.success, test.body, "Authorization: Bearer big"
+				collection := test.success[:strings.LastIndex(test.success, "/")]
+				switch status {
+				case "400":
+					switch {
+					case body != "":
+						body = "{"
+					case strings.Contains(request, "?"):
+						request = strings.Replace(request, "limit=1", "limit=0", 1)
+					default:
+						request = collection + "/x"
+					}
+				case "401":
+					header = "Authorization: Bearer wrong"
+				case "403":
+					header = banned
+				case "404":
+					request = collection + "/99"
+				case "409":
+					request = test.conflict
+				case "413":
+					body = strings.Repeat(" ", 65537)
+				case "415":
+					header = "Content-Type: text/plain"
+				case "429":
+					header = limited
+				case "500":
+					service = panicking
+				case "503":
+					service = broken
+				}
+				resp := service.do(request, body, header)
+				if got := fmt.Sprint(resp.StatusCode); got != status {
+					t.Fatalf("%s: status %s, want %s", request, got, status)
+				}
+				described := operation.Responses[status]
+				for name := range described.Headers {
+					if resp.Header.Get(name) == "" {
+						t.Fatalf("%s, status %s: the header %s is described but not sent", request, status, name)
+					}
+				}
+				text, _ := io.ReadAll(resp.Body)
+				if len(text) == 0 && described.Content == nil {
+					continue
+				}
+				schema := described.schema()
+				if schema.Items != nil {
+					schema = *schema.Items
+				}
+				if diff := gocmp.Diff(schema.types(), memberTypes(t, text)); diff != "" {
+					t.Fatalf("%s, status %s: properties (-description +response):\n%s", request, status, diff)
+				}
+			}
+		}
+
+		for _, test := range []struct{ request, body, schema string }{
+			{"POST /pets", `{"name":"x","categoryId":1}`, "Pet"},
+			{"POST /categories", `{"name":"x"}`, "Category"},
+			{"POST /store/orders", `{}`, "Order"},
+		} {
+			text, _ := io.ReadAll(s.do(test.request, test.body).Body)
+			sent := memberTypes(t, text)
+			for _, name := range s.spec.Components.Schemas[test.schema].whole().Required {
+				if sent[name] == "" {
+					t.Fatalf("%s: %s is required, but not sent", test.schema, name)
+				}
+			}
+		}
+	})
+}
