@@ -257,18 +257,22 @@ func TestLogOfFailures(t *testing.T) {
 			directory := filepath.Dir(path)
 			_, notDirectory := os.Stat(path)
 			addCategory(s.store, "Birds")
-			time.Sleep(time.Minute)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
 			os.Remove(directory)
 			os.Symlink(directory, directory)
 			_, loop := os.Stat(path)
 			addCategory(s.store, "Cows")
-			time.Sleep(time.Minute)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
 			os.Remove(directory) // now the file is missing
 			addCategory(s.store, "Sheep")
-			time.Sleep(time.Minute)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
 			os.WriteFile(directory, nil, 0o644) // for mend
 			mend()
-			time.Sleep(time.Minute)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
 			want := "saving failed: " + notDirectory.Error() + "\n" +
 				"saving failed: " + loop.Error() + "\n" +
 				"saving failed: " + errForeign.Error() + "\n" +
