@@ -130,8 +130,10 @@ func TestCrash(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
 			directory := t.TempDir()
 			file, keys := filepath.Join(directory, "petstore.json"), unlimitedKeys(t, directory)
 			os.WriteFile(file, []byte(`{"categories":[{"id":1,"name":"c"}]}`), 0o644)

@@ -19,9 +19,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// startTraced runs the program under strace, with flags that make system calls fail. Its trace is written to a file.
-// detach ends strace, and the program goes on without faults.
-func startTraced(t *testing.T, trace, data string, flags ...string) (p *process, detach func()) {
+// startTraced runs the program with the given arguments under strace, which gets the flags and may make system calls
+// fail. The trace is written to a file. detach ends strace, and the program goes on without faults.
+func startTraced(t *testing.T, trace string, program []string, flags ...string) (p *process, detach func()) {
 	t.Helper()
 	path, err := binary()
 	if err != nil {
@@ -35,7 +35,8 @@ func startTraced(t *testing.T, trace, data string, flags ...string) (p *process,
 	}
 	// With -D the program is this process's own child, and strace is not in between. With -I 1 a signal ends strace.
 	args := append([]string{"-D", "-f", "-qq", "-I", "1", "-y", "-e", "signal=none", "-o", trace}, flags...)
-	p = startCommand(t, exec.Command("strace", append(args, path, "-addr", "localhost:0", "-data", data)...))
+	args = append(append(args, path, "-addr", "localhost:0"), program...)
+	p = startCommand(t, exec.Command("strace", args...))
 	tracer := func() int {
 		status := read(t, fmt.Sprintf("/proc/%d/status", p.Process.Pid))
 		_, after, _ := strings.Cut(status, "TracerPid:")
@@ -66,7 +67,7 @@ func TestStepsOfASave(t *testing.T) {
 	directory := t.TempDir()
 	file, trace := filepath.Join(directory, "petstore.json"), filepath.Join(t.TempDir(), "trace")
 	os.WriteFile(file, []byte("{}"), 0o640)
-	p, detach := startTraced(t, trace, file, "-e", "trace=openat,fsync,fchmod,unlinkat,/^rename")
+	p, detach := startTraced(t, trace, []string{"-data", file}, "-e", "trace=openat,fsync,fchmod,unlinkat,/^rename")
 	if status, body := p.do(t, "POST /categories", birds); status != 201 {
 		t.Fatalf("status %d: %s", status, body)
 	}
@@ -100,6 +101,19 @@ func TestStepsOfASave(t *testing.T) {
 	}
 }
 
+// categoryNames returns the names of the categories in a file.
+func categoryNames(t testing.TB, file string) (names []string) {
+	t.Helper()
+	st, err := parse([]byte(read(t, file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, category := range st.categories.after(0) {
+		names = append(names, category.value.Name)
+	}
+	return names
+}
+
 // If a step of a save fails, the write is refused and undone. Once the fault is gone, all is well again.
 func TestFailingSystemCalls(t *testing.T) {
 	t.Parallel()
@@ -128,17 +142,7 @@ func TestFailingSystemCalls(t *testing.T) {
 			if test.path != "" {
 				flags = append(flags, "-P", filepath.Join(directory, test.path))
 			}
-			p, detach := startTraced(t, filepath.Join(t.TempDir(), "trace"), file, flags...)
-			names := func() (names []string) { // of the categories in the file
-				st, err := parse([]byte(read(t, file)))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, category := range st.categories.after(0) {
-					names = append(names, category.value.Name)
-				}
-				return names
-			}
+			p, detach := startTraced(t, filepath.Join(t.TempDir(), "trace"), []string{"-data", file}, flags...)
 			var want []string
 			for range 2 {
 				if status, body := p.do(t, "POST /categories", `{"name":"unsure"}`); status != test.status {
@@ -147,7 +151,7 @@ func TestFailingSystemCalls(t *testing.T) {
 				if test.status == 201 {
 					want = append(want, "unsure")
 				}
-				if diff := gocmp.Diff(want, names()); diff != "" {
+				if diff := gocmp.Diff(want, categoryNames(t, file)); diff != "" {
 					t.Errorf("in the file (-want +got):\n%s", diff)
 				}
 			}
@@ -163,7 +167,7 @@ func TestFailingSystemCalls(t *testing.T) {
 			}
 			p.Process.Kill() // so that the file is what was acknowledged, not what a last save would make of it
 			_, printed := p.end()
-			if diff := gocmp.Diff(append(want, "kept"), names()); diff != "" {
+			if diff := gocmp.Diff(append(want, "kept"), categoryNames(t, file)); diff != "" {
 				t.Errorf("in the file (-want +got):\n%s", diff)
 			}
 			if diff := gocmp.Diff([]string{"petstore.json"}, files(t, directory)); diff != "" {
@@ -184,6 +188,43 @@ func TestFailingSystemCalls(t *testing.T) {
 	}
 }
 
+// A write that did not wait for the disk was acknowledged, so it stays in the file, even if the directory's sync fails
+// after it. A write that waited and was refused does not.
+func TestAcknowledgedBeforeAFailedSync(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	file := filepath.Join(directory, "petstore.json")
+	os.WriteFile(file, []byte("{}"), 0o644)
+	p, detach := startTraced(t, filepath.Join(t.TempDir(), "trace"), []string{"-data", file, "-sync=false"},
+		"-e", "trace=fsync", "-e", "inject=fsync:error=EIO", "-P", directory)
+	for _, step := range []struct {
+		name   string
+		status int
+		want   []string // in the file
+	}{
+		{"acknowledged", 201, []string{"acknowledged"}},
+		{"refused", 503, []string{"acknowledged"}},
+		{"refused", 503, []string{"acknowledged"}},
+	} {
+		if status, body := p.do(t, "POST /categories", `{"name":"`+step.name+`"}`); status != step.status {
+			t.Fatalf("%s: status %d: %s", step.name, status, body)
+		}
+		for status := 0; status != 503; status, _ = p.do(t, "GET /healthz", "") { // until it has tried to save
+			time.Sleep(time.Millisecond)
+		}
+		if diff := gocmp.Diff(step.want, categoryNames(t, file)); diff != "" {
+			t.Fatalf("%s: in the file (-want +got):\n%s", step.name, diff)
+		}
+	}
+	detach()
+	if status, body := p.do(t, "POST /categories", `{"name":"kept"}`); status != 201 {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	if diff := gocmp.Diff([]string{"acknowledged", "kept"}, categoryNames(t, file)); diff != "" {
+		t.Errorf("in the file (-want +got):\n%s", diff)
+	}
+}
+
 // A server that cannot remove its lock, or is killed before it does, leaves a lock that says whose it was. The next
 // server removes it.
 func TestLockLeftBehind(t *testing.T) {
@@ -191,7 +232,7 @@ func TestLockLeftBehind(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "petstore.json")
 	lock := file + ".saving-lock"
 	os.WriteFile(file, []byte("{}"), 0o644)
-	p, _ := startTraced(t, filepath.Join(t.TempDir(), "trace"), file,
+	p, _ := startTraced(t, filepath.Join(t.TempDir(), "trace"), []string{"-data", file},
 		"-e", "trace=unlinkat", "-e", "inject=unlinkat:error=EIO", "-P", lock)
 	if status, body := p.do(t, "POST /categories", birds); status != 201 {
 		t.Fatalf("status %d: %s", status, body)
