@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -39,12 +40,15 @@ func (c closingConn) Close() error {
 	return c.Conn.Close()
 }
 
-// withConnections runs the test on the real http.Server, in fake time. The bubble ends only when no goroutine
-// of the server is left. dial returns a connection and what is closed once the server has closed it.
-func withConnections(t *testing.T, test func(t *testing.T, dial func() (client net.Conn, closed <-chan struct{}))) {
+// withConnections runs the test on the real http.Server with the given -delay, in fake time. The bubble ends only when
+// no goroutine of the server is left. dial waits until the server accepts the connection, and returns it and what is
+// closed once the server has closed it.
+func withConnections(t *testing.T, delay time.Duration,
+	test func(t *testing.T, dial func() (client net.Conn, closed <-chan struct{}))) {
 	inBubble(t, func(t *testing.T, s *service) {
+		s.delay = delay
 		listener, server := make(pipeListener), s.httpServer()
-		go server.Serve(listener)
+		go server.Serve(limitConnections(server, listener))
 		defer server.Close()
 		defer close(listener)
 		test(t, func() (net.Conn, <-chan struct{}) {
@@ -66,19 +70,21 @@ func TestSlowClients(t *testing.T) {
 	for _, test := range []struct {
 		name, start, drip string // what is sent at once, and then a byte a second
 		reads             bool
-		cutOff            time.Duration
+		delay, cutOff     time.Duration
 	}{
-		{"sends nothing", "", "", true, 5 * time.Second},
-		{"slow header", getPets, "X-Slow: " + strings.Repeat("x", 100), true, 5 * time.Second},
-		{"slow body", longPost + "{", strings.Repeat(" ", 999), true, 5 * time.Second},
-		{"body shorter than its length", longPost + "{}", "", true, 5 * time.Second},
-		{"never reads", getPets + "\r\n", "", false, 10 * time.Second},
-		{"idle after a request", getPets + "\r\n", "", true, time.Minute},
+		{"sends nothing", "", "", true, 0, 5 * time.Second},
+		{"slow header", getPets, "X-Slow: " + strings.Repeat("x", 100), true, 0, 5 * time.Second},
+		{"slow body", longPost + "{", strings.Repeat(" ", 999), true, 0, 5 * time.Second},
+		{"body shorter than its length", longPost + "{}", "", true, 0, 5 * time.Second},
+		{"never reads", getPets + "\r\n", "", false, 0, 10 * time.Second},
+		{"idle after a request", getPets + "\r\n", "", true, 0, time.Minute},
 		// The time of a second request counts from its fourth byte.
-		{"slow second request", getPets + "\r\n", getPets + strings.Repeat("x", 100), true, 9 * time.Second},
+		{"slow second request", getPets + "\r\n", getPets + strings.Repeat("x", 100), true, 0, 9 * time.Second},
+		{"never reads, with a delay", getPets + "\r\n", "", false, 8 * time.Second, 18 * time.Second},
+		{"idle after a delay", getPets + "\r\n", "", true, 8 * time.Second, 68 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			withConnections(t, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
+			withConnections(t, test.delay, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
 				begin := time.Now()
 				client, closed := dial()
 				if test.reads {
@@ -105,12 +111,14 @@ func TestSlowClients(t *testing.T) {
 
 // Most of what may be wrong with a request is up to net/http. These are the rules that this program adds.
 func TestRawRequests(t *testing.T) {
+	const chunked, closing = "Transfer-Encoding: chunked\r\n\r\n", "Connection: close\r\n\r\n"
 	post := "POST /categories HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"
 	body := `{"name":"x"}`
 	chunks := "c\r\n" + body + "\r\n0\r\n\r\n"
 	tooLarge := "20000\r\n" + strings.Repeat("x", 0x20000) + "\r\n0\r\n\r\n"
-	headerOf := func(kilobytes int) string { return "X-Big: " + strings.Repeat("x", kilobytes<<10) + "\r\n" }
-	const chunked, closing = "Transfer-Encoding: chunked\r\n\r\n", "Connection: close\r\n\r\n"
+	headerOf := func(size int) string { // the start of a GET whose header, with its last line, is that long
+		return getPets + "X-Big: " + strings.Repeat("x", size-len(getPets)-len(closing)-9) + "\r\n"
+	}
 	for _, test := range []struct {
 		name, request string
 		statuses      string // of all responses until the server closes the connection
@@ -121,11 +129,13 @@ func TestRawRequests(t *testing.T) {
 		{"chunks beyond the limit", post + chunked + tooLarge, "413"},
 		{"malformed chunk", post + chunked + "xyz\r\n", "400"},
 		{"body of a GET", getPets + "Content-Length: 12\r\n" + closing + body, "200"},
-		{"header of 15 KiB", getPets + headerOf(15) + closing, "200"},
-		{"header of 24 KiB", getPets + headerOf(24) + closing, "431"},
+		// The limit is 16 KiB, and net/http adds 4.
+		{"header of 16 KiB", headerOf(16<<10) + closing, "200"},
+		{"header of almost 20 KiB", headerOf(20<<10-500) + closing, "200"},
+		{"header of more than 20 KiB", headerOf(20<<10+500) + closing, "431"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			withConnections(t, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
+			withConnections(t, 0, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
 				client, closed := dial()
 				defer client.Close()
 				go io.WriteString(client, test.request)
@@ -166,12 +176,16 @@ func TestBodyHeldBack(t *testing.T) {
 		{"POST /pets" + waits + "Authorization: Bearer wrong\r\n", 401},
 		{"GET /pets" + waits, 200},
 		{"DELETE /pets/5" + waits, 204},
+		{"GET /pets/77" + waits, 404},
+		{"GET /" + waits, 200},
+		{"POST /" + waits, 405},
 		{"GET /healthz" + waits, 200},
 		{"POST /healthz" + waits, 405},
 		{"POST /nothing" + slow, 404},
+		{"PUT /healthz" + slow, 405},
 		{"POST /pets" + slow + "Content-Type: text/plain\r\n", 415},
 	} {
-		withConnections(t, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
+		withConnections(t, 0, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
 			client, closed := dial()
 			defer func() { <-closed }()
 			defer client.Close()
@@ -188,11 +202,21 @@ func TestBodyHeldBack(t *testing.T) {
 	}
 }
 
-// A thousand idle connections, some of which never read, keep nobody else from being served.
+// A thousand connections, some of which never read, keep nobody from being served. One more waits until one is closed.
 func TestManyConnections(t *testing.T) {
-	withConnections(t, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
+	get := func(t *testing.T, client net.Conn) {
+		t.Helper()
+		go io.WriteString(client, getPets+"\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatal(resp, err)
+		}
+		io.Copy(io.Discard, resp.Body)
+	}
+	withConnections(t, 0, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
+		begin := time.Now()
 		var idle []<-chan struct{}
-		for i := range 1000 {
+		for i := range 999 {
 			client, closed := dial()
 			defer client.Close()
 			idle = append(idle, closed)
@@ -204,22 +228,74 @@ func TestManyConnections(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		client, _ := dial()
-		defer client.Close()
+		last, _ := dial()
 		for range 100 {
-			go io.WriteString(client, getPets+"\r\n")
-			resp, err := http.ReadResponse(bufio.NewReader(client), nil)
-			if err != nil || resp.StatusCode != 200 {
-				t.Fatal(resp, err)
-			}
-			io.Copy(io.Discard, resp.Body)
+			get(t, last)
 		}
-		begin := time.Now()
+		accepted := make(chan net.Conn, 1)
+		go func() {
+			client, _ := dial()
+			accepted <- client
+		}()
+		synctest.Wait()
+		if len(accepted) > 0 {
+			t.Error("a connection more than a thousand is accepted")
+		}
+		last.Close()
+		client := <-accepted
+		defer client.Close()
+		get(t, client)
+		if took := time.Since(begin); took > 0 {
+			t.Errorf("the one that waited is served after %v", took)
+		}
 		for _, closed := range idle {
 			<-closed
 		}
 		if took := time.Since(begin); took > 15*time.Second {
 			t.Errorf("the last was cut off after %v", took)
+		}
+	})
+}
+
+// A listener that fails again and again, as it does if no more files can be opened, does not fill up the room for
+// connections.
+func TestListenerThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closed := make(pipeListener)
+		close(closed)
+		listener := limitConnections(new(http.Server), closed)
+		for range 2 * maxConnections {
+			if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A listener that has no room for another connection can be closed. A shutdown waits for that before it closes the
+// connections.
+func TestFullListenerIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipes := make(pipeListener)
+		listener := limitConnections(new(http.Server), pipes)
+		for range maxConnections {
+			go func() { pipes <- closingConn{} }()
+			if _, err := listener.Accept(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		failed := make(chan error, 1)
+		go func() {
+			_, err := listener.Accept()
+			failed <- err
+		}()
+		synctest.Wait()
+		if len(failed) > 0 {
+			t.Errorf("Accept did not wait for room: %v", <-failed)
+		}
+		listener.Close()
+		if err := <-failed; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("error %v", err)
 		}
 	})
 }

@@ -11,11 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -131,6 +133,55 @@ func (p *process) do(t testing.TB, request, body string) (int, string) {
 	return resp.StatusCode, string(got)
 }
 
+// runHere calls run in this process, and waits until it serves. stop makes it end, and returns the exit code and all
+// that it printed.
+func runHere(t testing.TB, args ...string) (url string, stop func() (code int, printed string)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	printed, stderr := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, args, stderr)
+		stderr.Close()
+	}()
+	lines := bufio.NewReader(printed)
+	first, err := lines.ReadString('\n')
+	url, serves := strings.CutPrefix(strings.TrimSpace(first), "Petstore API: ")
+	if err != nil || !serves {
+		t.Fatalf("%v: printed %q, %v", args, first, err)
+	}
+	rest := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(lines)
+		rest <- string(text)
+	}()
+	return url, func() (int, string) {
+		http.DefaultClient.CloseIdleConnections()
+		cancel()
+		return <-code, first + <-rest
+	}
+}
+
+// fetch returns the status and the body of the response to GET with the key.
+func fetch(t testing.TB, url, key string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-API-Key", key)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
 func TestProgram(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
@@ -172,38 +223,92 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// dial connects to the program.
+func (p *process) dial() (net.Conn, error) {
+	return net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+}
+
+const birds = `{"name":"Birds"}`
+
+// beginRequest sends the header of a request with the body birds, and returns when the handler waits for that body.
+func beginRequest(t *testing.T, p *process) (client net.Conn, responses *bufio.Reader) {
+	t.Helper()
+	client, err := p.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	fmt.Fprintf(client, "POST /categories HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer demo-pro\r\n"+
+		"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(birds))
+	responses = bufio.NewReader(client)
+	if line, err := responses.ReadString('\n'); line != "HTTP/1.1 100 Continue\r\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	responses.ReadString('\n')
+	return client, responses
+}
+
+// interrupt sends SIGTERM, and returns when the program accepts no more connections.
+func (p *process) interrupt() {
+	p.Process.Signal(syscall.SIGTERM)
+	for {
+		client, err := p.dial()
+		if err != nil {
+			return
+		}
+		client.Close()
+	}
+}
+
 // A request in flight at the signal is finished.
 func TestGracefulShutdown(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
 	p := start(t, "-data", filepath.Join(t.TempDir(), "petstore.json"))
-	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	body := `{"name":"Birds"}`
-	fmt.Fprintf(conn, "POST /categories HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer demo-pro\r\n"+
-		"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
-	response := bufio.NewReader(conn)
-	if line, err := response.ReadString('\n'); line != "HTTP/1.1 100 Continue\r\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
-	response.ReadString('\n') // the handler waits for the body now
-	p.Process.Signal(syscall.SIGTERM)
-	for refused := false; !refused; { // until the listener is closed
-		c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
-		if refused = err != nil; !refused {
-			c.Close()
-		}
-	}
-	io.WriteString(conn, body)
-	if line, err := response.ReadString('\n'); line != "HTTP/1.1 201 Created\r\n" {
+	client, responses := beginRequest(t, p)
+	p.interrupt()
+	io.WriteString(client, birds)
+	if line, err := responses.ReadString('\n'); line != "HTTP/1.1 201 Created\r\n" {
 		t.Errorf("%q, %v", line, err)
 	}
 	if code, printed := p.end(); code != 0 {
 		t.Errorf("exit code %d: %s", code, printed)
+	}
+}
+
+// A second signal ends the program at once, although a request is in flight.
+func TestSecondSignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGTERM")
+	}
+	p := start(t, "-data", filepath.Join(t.TempDir(), "petstore.json"))
+	beginRequest(t, p)
+	p.interrupt()
+	for ended := false; !ended; { // the first signals may come before it stops catching them
+		p.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-p.read:
+			ended = true
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if code, printed := p.end(); code != -1 {
+		t.Errorf("exit code %d, not ended by the signal: %s", code, printed)
+	}
+}
+
+// If the last save fails, the exit code says so.
+func TestLastSaveFails(t *testing.T) {
+	for _, synced := range []string{"-sync", "-sync=false"} {
+		file := filepath.Join(t.TempDir(), "petstore.json")
+		_, stop := runHere(t, "-addr", "localhost:0", "-data", file, synced)
+		mend := breakDisk(t, file)
+		code, printed := stop()
+		mend()
+		if code != 1 || !strings.Contains(printed, "\npetstore: stat "+file+": ") {
+			t.Errorf("%s: exit code %d, printed:\n%s", synced, code, printed)
+		}
 	}
 }
 
@@ -222,6 +327,8 @@ func TestFaultsAtTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
+	stopped, stop := context.WithCancel(t.Context()) // so that what does start ends at once
+	stop()
 	for _, test := range []struct {
 		args string
 		code int
@@ -232,9 +339,12 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"extra", 2, `petstore: unexpected argument "extra"`},
 		{"-cors-origin shop.example", 2, `petstore: -cors-origin must be like https://example.com, not "shop.example"`},
 		{"-cors-origin https://shop.example/", 2, `petstore: -cors-origin must be like`},
+		{"-delay 5", 2, `petstore: invalid value "5" for flag -delay`},
+		{"-delay -1ns", 2, "petstore: -delay must be from 0 to 8s, not -1ns"},
+		{"-delay 8.001s", 2, "petstore: -delay must be from 0 to 8s, not 8.001s"},
 		{"-addr nonsense", 1, "petstore: address nonsense: missing port"},
 		{"-addr localhost:99999", 1, "petstore: "},
-		{"-addr " + taken.Addr().String(), 1, "petstore: listen tcp"},
+		{"-addr " + taken.Addr().String(), 1, "; pass another port, or -addr localhost:0 for a free one"},
 		{"-addr :0", 1,
 			"petstore: -addr :0 is not a loopback address, and the demo keys are public: pass -keys FILE too"},
 		{"-addr 0.0.0.0:0", 1, "petstore: -addr 0.0.0.0:0 is not a loopback address"},
@@ -242,12 +352,13 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"-keys " + file("badkeys.json", `[{"key":"secret","plan":"gold"}]`), 1, "badkeys.json: entry 1: plan must be"},
 		{"-data " + file("broken.json", `{"pets":`), 1, "broken.json: "},
 		{"-data " + directory, 1, "petstore: "},
-		{"-data " + filepath.Join(directory, "none", "petstore.json"), 1, "petstore: "},
+		{"-data " + filepath.Join(directory, "none", "petstore.json"), 1,
+			"petstore: " + filepath.Join(directory, "none", "petstore.json") + ": its directory cannot be used: "},
 		{"-data " + filepath.Join(keys, "petstore.json"), 1, "petstore: "},
 	} {
 		var stderr bytes.Buffer
 		args := append([]string{"-addr", "localhost:0", "-data", ""}, strings.Fields(test.args)...)
-		code := run(t.Context(), args, &stderr)
+		code := run(stopped, args, &stderr)
 		got := stderr.String()
 		if code != test.code || !strings.Contains(got, test.want) || strings.Count(got, "\n") != 1 {
 			t.Fatalf("%s: exit code %d, printed %q; want %d, %q", test.args, code, got, test.code, test.want)
@@ -262,42 +373,180 @@ func TestFaultsAtTheStart(t *testing.T) {
 	}
 }
 
-// With a keys file, the server accepts those keys, and the demo keys are unknown.
-func TestOwnKeys(t *testing.T) {
-	keys := filepath.Join(t.TempDir(), "keys.json")
-	os.WriteFile(keys, []byte(`[{"key":"secret","plan":"pro"}]`), 0o600)
-	ctx, cancel := context.WithCancel(t.Context())
-	printed, stderr := io.Pipe()
-	code := make(chan int)
-	go func() {
-		flags := []string{"-addr", "127.0.0.1:0", "-data", "", "-keys", keys, "-cors-origin", "https://shop.example"}
-		code <- run(ctx, flags, stderr)
-		stderr.Close()
-	}()
-	lines := bufio.NewReader(printed)
-	line, err := lines.ReadString('\n')
+// A busy port is found out before a file is created.
+func TestBusyPortLeavesNoFile(t *testing.T) {
+	taken, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go io.Copy(io.Discard, lines)
-	url, _ := strings.CutPrefix(strings.TrimSpace(line), "Petstore API: ")
+	defer taken.Close()
+	directory := t.TempDir()
+	flags := []string{"-addr", taken.Addr().String(), "-data", filepath.Join(directory, "petstore.json")}
+	if code := run(t.Context(), flags, io.Discard); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	if names := files(t, directory); names != nil {
+		t.Errorf("files %v", names)
+	}
+}
+
+// An origin is what a browser sends (RFC 6454): a scheme, a host and, unless it is the default one, a port.
+func TestOrigins(t *testing.T) {
+	for _, test := range []struct {
+		origin string
+		valid  bool
+	}{
+		{"https://example.com", true},
+		{"https://shop_1.my-example.com", true},
+		{"http://localhost:5173", true},
+		{"https://x:8443", true},
+		{"https://x:80", true},
+		{"http://x:443", true},
+		{"http://x:8", true},
+		{"http://x:65535", true},
+		{"http://127.0.0.1:8080", true},
+		{"http://[::1]:3000", true},
+		{"http://[2001:db8::a]", true},
+		{"chrome-extension://abcdef", true},
+		{"https://EXAMPLE.com", false},
+		{"HTTPS://example.com", false},
+		{"https://x:443", false},
+		{"http://x:80", false},
+		{"https://x:", false},
+		{"https://x:0", false},
+		{"https://x:080", false},
+		{"https://x:100000", false},
+		{"https://x:http", false},
+		{"https://x/", false},
+		{"https://x/shop", false},
+		{"https://x?", false},
+		{"https://x#", false},
+		{"https://user@x", false},
+		{"https://*", false},
+		{"https://*.example.com", false},
+		{"*", false},
+		{"null", false},
+		{"https://", false},
+		{"://x", false},
+		{"https:x", false},
+		{"https://x y", false},
+		{" https://x", false},
+		{"https://x\n", false},
+		{"https://x,https://y", false},
+		{"x", false},
+		{"", false},
+	} {
+		if got := isOrigin(test.origin); got != test.valid {
+			t.Errorf("%q: %v, want %v", test.origin, got, test.valid)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		want config
+	}{
+		{"", config{addr: "localhost:8080", data: "petstore.json", synced: true}},
+		{"-addr :1 -data d -keys k -sync=false -cors-origin https://x -delay 8s -v",
+			config{addr: ":1", data: "d", keys: "k", origin: "https://x", delay: 8 * time.Second, verbose: true}},
+		{"-delay 0", config{addr: "localhost:8080", data: "petstore.json", synced: true}},
+	} {
+		got, err := parseFlags(strings.Fields(test.args), io.Discard)
+		if diff := gocmp.Diff(test.want, got, gocmp.AllowUnexported(config{})); diff != "" || err != nil {
+			t.Errorf("%q: %v, config (-want +got):\n%s", test.args, err, diff)
+		}
+	}
+}
+
+// The server prints a URL under which it can be reached, and its description names the same one.
+func TestAddresses(t *testing.T) {
+	keys := unlimitedKeys(t, t.TempDir())
+	for _, test := range []struct{ addr, keys, want string }{
+		{"localhost:0", "", "http://localhost:"},
+		{"127.0.0.1:0", "", "http://127.0.0.1:"},
+		{"[::1]:0", "", "http://[::1]:"},
+		{"127.0.0.1:0", keys, "http://127.0.0.1:"},
+		{"0.0.0.0:0", keys, "http://localhost:"},
+		{":0", keys, "http://localhost:"},
+		{"[::]:0", keys, "http://localhost:"},
+	} {
+		if listener, err := net.Listen("tcp", test.addr); err != nil {
+			t.Logf("%s: cannot be tested here: %v", test.addr, err)
+			continue
+		} else {
+			listener.Close()
+		}
+		key := "demo-free"
+		if test.keys != "" {
+			key = "unlimited"
+		}
+		url, stop := runHere(t, "-addr", test.addr, "-data", "", "-keys", test.keys)
+		port, ok := strings.CutPrefix(url, test.want)
+		if !ok || !digits.MatchString(port) || port == "0" {
+			t.Errorf("%s: the URL is %s", test.addr, url)
+		}
+		if status, body := fetch(t, url+"/pets", key); status != 200 {
+			t.Errorf("%s: status %d: %s", test.addr, status, body)
+		}
+		_, description := fetch(t, url+"/openapi.json", "")
+		if !strings.Contains(description, `"default": "`+url+`"`) || strings.Contains(description, "localhost:8080") {
+			t.Errorf("%s: the description does not name %s", test.addr, url)
+		}
+		if code, printed := stop(); code != 0 {
+			t.Errorf("%s: exit code %d: %s", test.addr, code, printed)
+		}
+	}
+}
+
+// With a keys file, the server accepts those keys, and the demo keys are unknown. The log warns of short ones.
+func TestOwnKeys(t *testing.T) {
+	keys := filepath.Join(t.TempDir(), "keys.json")
+	os.WriteFile(keys, []byte(`[{"key":"secret","plan":"pro"}, {"key":"sixteen-letters!","plan":"pro"},
+		{"key":"fifteen-letters","plan":"free"}]`), 0o600)
+	url, stop := runHere(t, "-addr", "127.0.0.1:0", "-data", "", "-keys", keys)
 	got := map[string]int{}
 	for _, key := range []string{"secret", "demo-free"} {
-		r, _ := http.NewRequest("GET", url+"/pets", nil)
-		r.Header.Set("X-API-Key", key)
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		got[key] = resp.StatusCode
+		got[key], _ = fetch(t, url+"/pets", key)
 	}
 	if diff := gocmp.Diff(map[string]int{"secret": 200, "demo-free": 401}, got); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
-	http.DefaultClient.CloseIdleConnections()
-	cancel()
-	if got := <-code; got != 0 {
-		t.Errorf("exit code %d", got)
+	if status, body := fetch(t, url+"/docs/keys.json", ""); status != 200 || body != "[]" {
+		t.Errorf("keys for the page: status %d, %s", status, body)
+	}
+	code, printed := stop()
+	want := "Petstore API: " + url + "\n" +
+		"Reference:    " + url + "/\n" +
+		"Try:          curl -i -H \"Authorization: Bearer KEY\" " + url + "/pets\n" +
+		"TIME " + keys + ": entry 1: a key of fewer than 16 characters can be guessed\n" +
+		"TIME " + keys + ": entry 3: a key of fewer than 16 characters can be guessed\n"
+	printed = regexp.MustCompile(`(?m)^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d`).ReplaceAllString(printed, "TIME")
+	if diff := gocmp.Diff(want, printed); diff != "" || code != 0 {
+		t.Errorf("exit code %d, printed (-want +got):\n%s", code, diff)
+	}
+}
+
+// A flag reaches what it is for.
+func TestFlagsAreUsed(t *testing.T) {
+	url, stop := runHere(t, "-addr", "localhost:0", "-data", "", "-cors-origin", "https://shop.example",
+		"-delay", "20ms", "-v")
+	begin := time.Now()
+	resp, err := http.Get(url + "/pets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if took := time.Since(begin); took < 20*time.Millisecond {
+		t.Errorf("-delay: %v", took)
+	}
+	if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "https://shop.example" {
+		t.Errorf("-cors-origin: %q", got)
+	}
+	if status, body := fetch(t, url+"/docs/keys.json", ""); status != 200 || body != demoKeys {
+		t.Errorf("keys for the page: status %d, %s", status, body)
+	}
+	if code, printed := stop(); code != 0 || !strings.Contains(printed, `GET "/pets" 401 `) {
+		t.Errorf("exit code %d, printed %s", code, printed)
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -193,17 +195,15 @@ func TestFailedSave(t *testing.T) {
 			s.expect(step{request: "DELETE /store/orders/2", status: 503, want: "cannot save to its disk"})
 			s.expect(step{request: "PATCH /inventory/1", body: `{"quantity":1}`,
 				status: 503, want: "cannot save to its disk"})
+			// A write that is refused anyway needs no disk.
+			s.expect(step{request: "DELETE /pets/77", status: 404, want: "No pet has the id 77"})
+			s.expect(step{request: "DELETE /pets/2", status: 409, want: "Order 2 names this pet"})
 			s.expect(step{request: "GET /healthz", status: 503, want: "cannot save to its disk"})
 			s.expect(step{request: "GET /inventory/1",
 				status: 200, want: `{"petId":1,"quantity":3,"status":"available"}`})
 			if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
 				t.Errorf("a write that got a 503 can be seen (-want +got):\n%s", diff)
 			}
-			time.Sleep(time.Minute)
-			if got := strings.Count(s.log.String(), "saving failed: "); got != 1 {
-				t.Errorf("the cause is logged %d times:\n%s", got, s.log)
-			}
-
 			mend()
 			time.Sleep(time.Second) // it heals without a write
 			synctest.Wait()
@@ -246,30 +246,478 @@ func TestFirstWriteAfterAFault(t *testing.T) {
 	}
 }
 
-// A file that its owner keeps private stays so.
-func TestModeOfTheFile(t *testing.T) {
+// The log gets each cause once, however often saving is tried, and that it works again.
+func TestLogOfFailures(t *testing.T) {
+	for _, synced := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "petstore.json")
+			s := newService(t, path, synced)
+			defer s.store.Close()
+			mend := breakDisk(t, path)
+			directory := filepath.Dir(path)
+			_, notDirectory := os.Stat(path)
+			addCategory(s.store, "Birds")
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			os.Remove(directory)
+			os.Symlink(directory, directory)
+			_, loop := os.Stat(path)
+			addCategory(s.store, "Cows")
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			os.Remove(directory) // now the file is missing
+			addCategory(s.store, "Sheep")
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			os.WriteFile(directory, nil, 0o644) // for mend
+			mend()
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			want := "saving failed: " + notDirectory.Error() + "\n" +
+				"saving failed: " + loop.Error() + "\n" +
+				"saving failed: " + errForeign.Error() + "\n" +
+				"saving works again\n"
+			if diff := gocmp.Diff(want, s.log.String()); diff != "" {
+				t.Errorf("synced %v: log (-want +got):\n%s", synced, diff)
+			}
+		})
+	}
+}
+
+// While nothing changes, nothing is written.
+func TestIdleStoreSavesNothing(t *testing.T) {
+	for _, synced := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "petstore.json")
+			s := open(t, path, synced)
+			defer s.Close()
+			for range 2 { // after the first snapshot, and after a write
+				before, err := os.Stat(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				after, err := os.Stat(path)
+				if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
+					t.Errorf("synced %v: the file was written again: %v", synced, err)
+				}
+				addCategory(s, "Birds")
+				time.Sleep(time.Second)
+				synctest.Wait()
+			}
+		})
+	}
+}
+
+// A store that keeps nothing on disk has no disk that could fail.
+func TestNothingOnDisk(t *testing.T) {
+	for _, synced := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newService(t, "", synced)
+			addCategory(s.store, "Birds")
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			s.expect(step{request: "GET /healthz", status: 200, want: `{"status":"ok"}`})
+			if err := s.store.Close(); err != nil || s.log.String() != "" {
+				t.Errorf("Close: %v, log: %s", err, s.log)
+			}
+		})
+	}
+}
+
+// Writes of many clients do not get in each other's way, whether they wait for the disk or not.
+func TestConcurrentWrites(t *testing.T) {
+	for _, synced := range []bool{true, false} {
+		s := newService(t, filepath.Join(t.TempDir(), "petstore.json"), synced)
+		defer s.store.Close()
+		const clients, each = 8, 20
+		var writers sync.WaitGroup
+		var mu sync.Mutex
+		statuses := map[int]int{}
+		for range clients {
+			writers.Go(func() {
+				for range each {
+					if err := addCategory(s.store, "Birds"); err != nil {
+						t.Error(err)
+					}
+				}
+				resp := s.do("DELETE /pets/5", "") // of which only one succeeds
+				mu.Lock()
+				statuses[resp.StatusCode]++
+				mu.Unlock()
+			})
+		}
+		writers.Wait()
+		if diff := gocmp.Diff(map[int]int{204: 1, 404: clients - 1}, statuses); diff != "" {
+			t.Errorf("synced %v: statuses of the deletions (-want +got):\n%s", synced, diff)
+		}
+		n := 0
+		for range s.store.view().categories.after(0) {
+			n++
+		}
+		if want := 4 + clients*each; n != want {
+			t.Errorf("synced %v: %d categories, want %d", synced, n, want)
+		}
+	}
+}
+
+// holdUp makes the saving goroutine wait in a write until the function that it returns is called. It may be called in
+// a bubble of synctest only.
+func holdUp(s *Store) (goOn func()) {
+	held := make(chan bool)
+	go s.update(func(*state) error {
+		<-held
+		return errors.New("changes nothing")
+	})
+	synctest.Wait()
+	return func() { close(held) }
+}
+
+// Of the writes that share a save, those that are refused leave no trace. But if the save fails, all of them fail.
+func TestWritesThatShareASave(t *testing.T) {
+	type write func(*Store) error
+	refused := errors.New("refused")
+	refuse := func(s *Store) error {
+		return s.update(func(next *state) error {
+			next.categories.insert(next.categories.last+1, newRecord(Category{}))
+			return refused
+		})
+	}
+	add := func(s *Store) error { return addCategory(s, "Birds") }
+	for _, test := range []struct {
+		name   string
+		broken bool // the disk, so that the save fails
+		writes []write
+		want   []error
+	}{
+		{"all succeed", false, []write{add, add, add}, []error{nil, nil, nil}},
+		{"some are refused", false, []write{refuse, add, refuse}, []error{refused, nil, refused}},
+		{"all are refused", false, []write{refuse, refuse}, []error{refused, refused}},
+		{"some are refused, the rest fail", true, []write{refuse, add}, []error{errUnsaved, errUnsaved}},
+		{"all are refused, there is no save", true, []write{refuse, refuse}, []error{refused, refused}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "petstore.json")
+				s := open(t, path, true)
+				defer s.Close()
+				goOn := holdUp(s)
+				if test.broken {
+					defer breakDisk(t, path)()
+				}
+				got := make([]error, len(test.writes))
+				var writers sync.WaitGroup
+				for i, write := range test.writes {
+					writers.Go(func() { got[i] = write(s) })
+					synctest.Wait() // so that they come in order
+				}
+				goOn()
+				writers.Wait()
+				added := int64(0)
+				for i := range test.want {
+					if !errors.Is(got[i], test.want[i]) {
+						t.Errorf("write %d: error %v, want %v", i, got[i], test.want[i])
+					}
+					if test.want[i] == nil {
+						added++
+					}
+				}
+				if got := s.view().categories.last; got != 4+added {
+					t.Errorf("the last id is %d, want %d", got, 4+added)
+				}
+			})
+		})
+	}
+}
+
+// Close waits for the writes that came before it. Those that come later are refused at once.
+func TestClose(t *testing.T) {
+	for range 10 { // the saving goroutine may first see that a write waits, or that it is to stop
+		synctest.Test(t, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "petstore.json")
+			s := open(t, path, true)
+			goOn := holdUp(s)
+			earlier := make(chan error, 1)
+			go func() { earlier <- addCategory(s, "Earlier") }()
+			synctest.Wait()
+			closed := make(chan error, 1)
+			go func() { closed <- s.Close() }()
+			synctest.Wait()
+			if len(closed) > 0 {
+				t.Error("Close did not wait")
+			}
+			if err := addCategory(s, "Later"); !errors.Is(err, errUnsaved) {
+				t.Errorf("during Close, error %v", err)
+			}
+			goOn()
+			if err := <-earlier; err != nil {
+				t.Errorf("the earlier write: %v", err)
+			}
+			if err := <-closed; err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			if got := read(t, path); !strings.Contains(got, "Earlier") || strings.Contains(got, "Later") {
+				t.Errorf("the file is %s", got)
+			}
+		})
+	}
+}
+
+func TestUpdateAfterClose(t *testing.T) {
+	for _, synced := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "petstore.json")
+		s := newService(t, path, synced)
+		addCategory(s.store, "Earlier")
+		if err := s.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		before := read(t, path)
+		s.expect(step{request: "POST /categories", body: `{"name":"Later"}`,
+			status: 503, want: "cannot save to its disk"})
+		s.expect(step{request: "GET /categories/5", status: 200, want: categoryJSON(5, "Earlier")})
+		for what, got := range map[string]string{"state": text(t, s.store.view()), "file": read(t, path)} {
+			if diff := gocmp.Diff(before, got); diff != "" {
+				t.Errorf("synced %v: the %s changed (-want +got):\n%s", synced, what, diff)
+			}
+		}
+	}
+}
+
+// A panic in a change fails that write only.
+func TestPanicInAChange(t *testing.T) {
+	for _, synced := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "petstore.json")
+		s := newService(t, path, synced)
+		before := text(t, s.store.view())
+		s.mux.Handle("POST /boom", s.wrap(func(*http.Request) (response, error) {
+			return response{status: 204}, s.store.update(func(next *state) error {
+				next.pets.put(1, nil)
+				panic("boom")
+			})
+		}, true))
+		s.expect(step{request: "POST /boom", status: 500, want: "The server failed on this request"})
+		if got := s.log.String(); !strings.Contains(got, "panic: boom") || !strings.Contains(got, "store_test.go") {
+			t.Errorf("synced %v: the log has no stack: %s", synced, got)
+		}
+		if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
+			t.Errorf("synced %v: something changed (-want +got):\n%s", synced, diff)
+		}
+		s.expect(step{request: "POST /categories", body: `{"name":"Birds"}`,
+			status: 201, want: `{"id":5,"name":"Birds"}`})
+		if err := s.store.Close(); err != nil {
+			t.Error(err)
+		}
+		if diff := gocmp.Diff(text(t, s.store.view()), read(t, path)); diff != "" {
+			t.Errorf("synced %v: the file (-want +got):\n%s", synced, diff)
+		}
+	}
+}
+
+// endedProcess returns the id of a process that has ended.
+func endedProcess(t testing.TB) int {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-h")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
+// A save waits for the lock of another server. One that a killed server left behind it removes.
+func TestLockOfAnother(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := endedProcess(t)
+	killed, running := fmt.Sprintln(ended, host), fmt.Sprintln(os.Getpid(), host)
+	elsewhere := fmt.Sprintln(ended, "elsewhere")
+	for _, test := range []struct {
+		name, lock string
+		age        time.Duration
+		wait       time.Duration // until the lock is removed
+		err        error
+	}{
+		{name: "killed on this host", lock: killed, wait: 0},
+		{name: "running on this host", lock: running, wait: 8 * time.Second},
+		{name: "running, older lock", lock: running, age: 3 * time.Second, wait: 5 * time.Second},
+		{name: "on another host", lock: elsewhere, wait: 8 * time.Second},
+		{name: "old lock of another host", lock: elsewhere, age: 9 * time.Second, wait: 0},
+		{name: "killed before it wrote into its lock", lock: "", wait: time.Second},
+		{name: "a lock that stays", lock: "", age: -time.Hour, wait: 9 * time.Second, err: errUnsaved},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "petstore.json")
+				lock := path + ".saving-lock"
+				s := newService(t, path, true)
+				defer s.store.Close()
+				before := read(t, path)
+				os.WriteFile(lock, []byte(test.lock), 0o600)
+				begin := time.Now()
+				os.Chtimes(lock, begin, begin.Add(-test.age))
+				written := make(chan error, 1)
+				go func() { written <- addCategory(s.store, "Birds") }()
+				time.Sleep(test.wait - time.Millisecond)
+				if diff := gocmp.Diff(before, read(t, path)); diff != "" {
+					t.Errorf("the lock was not respected (-want +got):\n%s", diff)
+				}
+				if err := <-written; !errors.Is(err, test.err) {
+					t.Errorf("error %v, want %v", err, test.err)
+				}
+				if waited := time.Since(begin).Round(100 * time.Millisecond); waited != test.wait {
+					t.Errorf("it waited %v, want %v", waited, test.wait)
+				}
+				if test.err != nil {
+					if got := s.log.String(); !strings.Contains(got, "saving failed: "+errLocked.Error()) {
+						t.Errorf("log: %s", got)
+					}
+					os.Remove(lock)
+					if err := addCategory(s.store, "Birds"); err != nil {
+						t.Errorf("without the lock: %v", err)
+					}
+				}
+				if diff := gocmp.Diff([]string{"petstore.json"}, files(t, filepath.Dir(path))); diff != "" {
+					t.Errorf("files (-want +got):\n%s", diff)
+				}
+				if diff := gocmp.Diff(text(t, s.store.view()), read(t, path)); diff != "" {
+					t.Errorf("the file (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// A save that takes longer than a second is in the log while it is going on, but not each time anew.
+func TestSlowSaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "petstore.json")
+		s := newService(t, path, true)
+		defer s.store.Close()
+		expectLog := func(want string) {
+			t.Helper()
+			if diff := gocmp.Diff(want, s.log.String()); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+		}
+		saveSlowly := func(before, during string) { // by means of a lock
+			t.Helper()
+			os.WriteFile(path+".saving-lock", nil, 0o600)
+			written := make(chan error, 1)
+			go func() { written <- addCategory(s.store, "Birds") }()
+			time.Sleep(999 * time.Millisecond)
+			expectLog(before)
+			time.Sleep(2 * time.Millisecond)
+			expectLog(during)
+			os.Remove(path + ".saving-lock")
+			if err := <-written; err != nil {
+				t.Error(err)
+			}
+			time.Sleep(5 * time.Second)
+			expectLog(during)
+		}
+		const once = "saving is taking longer than a second\n"
+		saveSlowly("", once)
+		saveSlowly(once, once)
+		addCategory(s.store, "Birds") // quick
+		time.Sleep(5 * time.Second)
+		saveSlowly(once, once+once)
+	})
+}
+
+// While this server waits for the lock to write the first snapshot, another one writes it.
+func TestFirstSnapshotOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "petstore.json")
+		os.WriteFile(path+".saving-lock", nil, 0o600)
+		var s *Store
+		var err error
+		var start sync.WaitGroup
+		start.Go(func() { s, err = openStore(path, true, log.New(t.Output(), "", 0)) })
+		time.Sleep(time.Second)
+		os.WriteFile(path, []byte("{}"), 0o644)
+		os.Remove(path + ".saving-lock")
+		if start.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if err := addCategory(s, "Birds"); !errors.Is(err, errUnsaved) {
+			t.Errorf("error %v", err)
+		}
+		if err := s.Close(); !errors.Is(err, errForeign) {
+			t.Errorf("Close: %v", err)
+		}
+		if got := read(t, path); got != "{}" {
+			t.Errorf("the file of the other server was overwritten with %s", got)
+		}
+	})
+}
+
+// What the owner of the file does with chmod and chown while the server runs, its saves keep.
+func TestModeAndOwnerOfTheFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has neither")
+	}
 	path := filepath.Join(t.TempDir(), "petstore.json")
-	os.WriteFile(path, []byte("{}"), 0o600)
 	s := open(t, path, true)
 	defer s.Close()
-	addCategory(s, "Birds")
-	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
+	if info, err := os.Stat(path); err != nil || info.Mode()&^0o644 != 0 {
+		t.Errorf("a new file: mode %v, %v", info.Mode(), err)
+	}
+	owner := func(info fs.FileInfo) string {
+		stat := reflect.Indirect(reflect.ValueOf(info.Sys()))
+		return fmt.Sprint(stat.FieldByName("Uid"), ":", stat.FieldByName("Gid"))
+	}
+	for _, mode := range []fs.FileMode{0o600, 0o666} {
+		os.Chmod(path, mode)
+		if os.Geteuid() == 0 {
+			os.Chown(path, 1234, 5678)
+		}
+		before, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := addCategory(s, "Birds"); err != nil {
+			t.Fatal(err)
+		}
+		after, err := os.Stat(path)
+		if err != nil || os.SameFile(before, after) || after.Mode() != mode || owner(after) != owner(before) {
+			t.Errorf("before the save %v and owner %s, after it %v and %s, %v",
+				before.Mode(), owner(before), after.Mode(), owner(after), err)
+		}
 	}
 }
 
 func TestFileChangedByAnother(t *testing.T) {
-	for name, change := range map[string]func(path string) error{
-		"edited in place": func(path string) error { return os.WriteFile(path, []byte("{}\n"), 0o644) },
-		"touched":         func(path string) error { return os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)) },
-		"removed":         os.Remove,
-		"replaced": func(path string) error {
-			os.WriteFile(path+".new", []byte("{}\n"), 0o644)
+	for _, test := range []struct {
+		name   string
+		change func(path string, info fs.FileInfo) error
+	}{
+		{"edited", func(path string, _ fs.FileInfo) error {
+			return os.WriteFile(path, []byte("{}\n"), 0o644)
+		}},
+		{"another size", func(path string, info fs.FileInfo) error {
+			os.WriteFile(path, []byte("{}\n"), 0o644)
+			return os.Chtimes(path, time.Time{}, info.ModTime())
+		}},
+		{"another time", func(path string, info fs.FileInfo) error {
+			return os.Chtimes(path, time.Time{}, info.ModTime().Add(time.Microsecond))
+		}},
+		{"another file", func(path string, info fs.FileInfo) error { // of the same size and time
+			os.WriteFile(path+".new", bytes.Repeat([]byte(" "), int(info.Size())), 0o644)
+			os.Chtimes(path+".new", time.Time{}, info.ModTime())
 			return os.Rename(path+".new", path)
-		},
+		}},
+		{"removed", func(path string, _ fs.FileInfo) error {
+			return os.Remove(path)
+		}},
 	} {
 		for _, synced := range []bool{true, false} {
-			t.Run(fmt.Sprint(name, ", synced ", synced), func(t *testing.T) {
+			t.Run(fmt.Sprint(test.name, ", synced ", synced), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					path := filepath.Join(t.TempDir(), "petstore.json")
 					s := newService(t, path, synced)
@@ -278,7 +726,11 @@ func TestFileChangedByAnother(t *testing.T) {
 					s.expect(step{request: "POST /categories", body: `{"name":"Birds"}`,
 						status: 201, want: `{"id":5,"name":"Birds"}`})
 					time.Sleep(time.Second)
-					if err := change(path); err != nil {
+					info, err := os.Stat(path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := test.change(path, info); err != nil {
 						t.Fatal(err)
 					}
 					theirs, _ := os.ReadFile(path)
@@ -309,10 +761,12 @@ func TestFileChangedByAnother(t *testing.T) {
 
 func TestTwoStoresOnOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "petstore.json")
-	a := open(t, path, true)
-	b := open(t, path, true)
+	var a, b *Store // which both start at once, without a file
+	var starts, writers sync.WaitGroup
+	starts.Go(func() { a = open(t, path, true) })
+	starts.Go(func() { b = open(t, path, true) })
+	starts.Wait()
 	var acknowledged sync.Map
-	var writers sync.WaitGroup
 	for name, s := range map[string]*Store{"a": a, "b": b} {
 		for i := range 8 {
 			writers.Go(func() {
@@ -357,6 +811,8 @@ func TestBrokenFile(t *testing.T) {
 		{"{\n\"categories\":[\n{\"id\":1,,\"name\":\"c\"}]}",
 			`line 3: The JSON is malformed at byte 26: invalid character ','`},
 		{`{"categories":[{"id":1,"name":"c"},{"id":1,"name":"c"}]}`, `line 1: categories: the id 1 is used twice`},
+		{pet(`{"id":5,"name":"p","categoryId":1},{"id":5,"name":"p","categoryId":1}`), `the id 5 is used twice`},
+		{`{"orders":[{"id":7},{"id":7}]}`, `line 1: orders: the id 7 is used twice`},
 		{`{"categories":[{"id":0,"name":"c"}]}`, `the id 0 is not from 1 to 2147483647`},
 		{`{"categories":[{"id":2147483648,"name":"c"}]}`, `the id 2147483648 is not from 1 to 2147483647`},
 		{`{"categories":[{"id":1,"name":" "}]}`, `id 1: name must be`},
@@ -366,12 +822,17 @@ func TestBrokenFile(t *testing.T) {
 		{pet(`{"id":1,"name":"p"}`), `pet 1: categoryId 0 does not exist`},
 		{pet(`{"id":1,"name":"p","categoryId":1,"status":"gone"}`), `line 1: pets: status must be`},
 		{pet(`{"id":1,"name":"p","categoryId":1,"quantity":-1}`), `line 1: pets: id 1: quantity must be`},
+		{pet(`{"id":1,"name":"","categoryId":1}`), `line 1: pets: id 1: name must be`},
 		{pet("{\"id\":1,\n\"name\":5,\"categoryId\":1}"), `line 2: pets: name cannot be a JSON number`},
 		{pet("{\"id\":1,\"name\":\"p\",\"categoryId\":1},\nnull"), `line 2: pets: the id 0 is not from 1 to`},
 		{`{"lastIds":{},"lastIds":{}}`, `lastIds is given twice`},
 		{`{"pets":null}`, `pets: an array is required`},
 		{`{"lastIds":5}`, `line 1: lastIds: the value cannot be a JSON number`},
 		{`{"lastIds":{"pets":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
+		{`{"lastIds":{"categories":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
+		{`{"lastIds":{"orders":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
+		{`{"lastIds":{"categories":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
+		{`{"lastIds":{"pets":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
 		{`{"lastIds":{"orders":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
 		{"{\"categories\":[\n{\"id\":1,\"name\":\"Dogs},\n{}]}", `line 2: The JSON is malformed`},
 		{"{\n\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `line 2: The JSON is not valid UTF-8`},
@@ -430,25 +891,104 @@ func TestEmptyFileAndLastID(t *testing.T) {
 	s.store.Close()
 	os.WriteFile(path, []byte(`{"lastIds":{"categories":2147483646}}`), 0o644)
 	s = newService(t, path, true)
-	defer s.store.Close()
 	s.expect(step{request: "POST /categories", body: `{"name":"c"}`, status: 201, want: `{"id":2147483647,"name":"c"}`})
 	s.expect(step{request: "POST /categories", body: `{"name":"c"}`,
 		status: 503, want: "No ids are left: the last one is 2147483647."})
 	s.expect(step{request: "GET /categories", status: 200, want: `[{"id":2147483647,"name":"c"}]`})
+	s.store.Close()
+	s = newService(t, path, true)
+	s.expect(step{request: "GET /categories", status: 200, want: `[{"id":2147483647,"name":"c"}]`})
+	s.expect(step{request: "POST /categories", body: `{"name":"c"}`, status: 503, want: "No ids are left"})
+	s.expect(step{request: "DELETE /categories/2147483647", status: 204})
+	s.store.Close()
+	s = newService(t, path, true)
+	s.expect(step{request: "GET /categories", status: 200, want: "[]"})
+	s.expect(step{request: "POST /categories", body: `{"name":"c"}`, status: 503, want: "No ids are left"})
+	s.store.Close()
+}
+
+// Between the ids there may be gaps as wide as a page and wider: its records were deleted.
+func TestGapsBetweenIDs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "petstore.json")
+	os.WriteFile(path, []byte(`{"lastIds":{"categories":2000},
+		"categories":[{"id":1,"name":"first"},{"id":1100,"name":"second"}]}`), 0o644)
+	s := newService(t, path, true)
+	defer s.store.Close()
+	// The pages hold the ids from 1, 513 and 1025. The second is missing, and there are none from 1537.
+	first, second, third := categoryJSON(1, "first"), categoryJSON(1100, "second"), categoryJSON(2001, "third")
+	s.expect(step{request: "GET /categories", status: 200, want: "[" + first + "," + second + "]"})
+	for _, after := range []int{1, 511, 512, 513, 600, 1023, 1024, 1025, 1099} {
+		s.expect(step{request: fmt.Sprint("GET /categories?after=", after), status: 200, want: "[" + second + "]"})
+	}
+	for _, after := range []int{1100, 1101, 1535, 1536, 1537, 1999, 2000, 2001} {
+		s.expect(step{request: fmt.Sprint("GET /categories?after=", after), status: 200, want: "[]"})
+	}
+	for _, id := range []int{2, 512, 513, 600, 1024, 1025, 1536, 1537, 2000, 2001} {
+		s.expect(step{request: fmt.Sprint("GET /categories/", id), status: 404, want: "No category has the id"})
+	}
+	s.expect(step{request: "POST /categories", body: `{"name":"third"}`, status: 201, want: third})
+	s.expect(step{request: "DELETE /categories/1", status: 204})
+	s.expect(step{request: "GET /categories", status: 200, want: "[" + second + "," + third + "]"})
+	s.expect(step{request: "GET /categories?after=1100", status: 200, want: "[" + third + "]"})
 }
 
 func TestLeftoversOfACrash(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
 	directory := t.TempDir()
 	path := filepath.Join(directory, "petstore.json")
-	others := []string{"other.json.saving", "petstore.json.bak", "petstore.json.saving", "petstore.json.saving-x"}
-	for _, name := range append(others, "petstore.json.saving-0123abcd") {
+	names := []string{"petstore.json.saving-0123abcd", "other.json.saving-0123abcd", "petstore.json.bak",
+		"petstore.json.saving", "petstore.json.saving-0123ABCD", "petstore.json.saving-0123abcd0",
+		"petstore.json.saving-x", "xpetstore.json.saving-0123abcd"}
+	want := append([]string{"petstore.json"}, names[1:]...)
+	slices.Sort(want)
+	for _, name := range names {
 		os.WriteFile(filepath.Join(directory, name), []byte("half"), 0o644)
 	}
+	lock := path + ".saving-lock"
+	os.WriteFile(lock, []byte(fmt.Sprintln(endedProcess(t), host)), 0o600)
 	open(t, path, true).Close()
-	want := append(others, "petstore.json")
-	slices.Sort(want)
 	if diff := gocmp.Diff(want, files(t, directory)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	os.WriteFile(lock, []byte(fmt.Sprintln(os.Getpid(), host)), 0o600) // of a server that is saving
+	open(t, path, true).Close()
+	if _, err := os.Stat(lock); err != nil {
+		t.Error("the lock of another server was removed: ", err)
+	}
+}
+
+// A path that is no regular file, or leads to none, stops the start.
+func TestRefusedPaths(t *testing.T) {
+	directory := t.TempDir()
+	in := func(name string) string { return filepath.Join(directory, name) }
+	for _, test := range []struct {
+		name   string
+		create func(path string) error // what stands at the path
+		want   string
+	}{
+		{"directory", func(path string) error { return os.Mkdir(path, 0o755) }, "is not a regular file"},
+		{"fifo", func(path string) error { return exec.Command("mkfifo", path).Run() }, "is not a regular file"},
+		{"dangling", func(path string) error { return os.Symlink(in("none"), path) }, "the symbolic link leads to no"},
+		{"loop", func(path string) error { return os.Symlink(path, path) }, "the symbolic link leads to no"},
+		{"none/petstore.json", func(string) error { return nil }, "its directory cannot be used"},
+		{strings.Repeat("x", 300), func(string) error { return nil }, "stat "}, // the name is too long
+	} {
+		path := in(test.name)
+		if err := test.create(path); err != nil {
+			t.Logf("%s: cannot be tested here: %v", test.name, err)
+			continue
+		}
+		before := files(t, directory)
+		_, err := openStore(path, true, log.New(t.Output(), "", 0))
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %s", test.name, err, test.want)
+		}
+		if diff := gocmp.Diff(before, files(t, directory)); diff != "" {
+			t.Errorf("%s: files (-want +got):\n%s", test.name, diff)
+		}
 	}
 }
 
@@ -461,7 +1001,9 @@ func TestSymbolicLink(t *testing.T) {
 	}
 	s := open(t, link, true)
 	defer s.Close()
-	addCategory(s, "Birds")
+	if err := addCategory(s, "Birds"); err != nil {
+		t.Error(err)
+	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v", err)
 	}
@@ -532,6 +1074,56 @@ func TestEmptyPagesAreDropped(t *testing.T) {
 	}
 }
 
+// checkSnapshot reports whether a snapshot can be read. If it cannot, the error must be one line; if it can, all its
+// references must hold, and what is written of it must be read as the same.
+func checkSnapshot(t testing.TB, snapshot []byte) bool {
+	t.Helper()
+	st, err := parse(snapshot)
+	if err != nil {
+		if fault := err.Error(); fault == "" || strings.Contains(fault, "\n") {
+			t.Fatalf("error %q for %s", fault, snapshot)
+		}
+		return false
+	}
+	if len(st.categories.pages)+len(st.pets.pages)+len(st.orders.pages) > 1000 {
+		return true // large ids make large tables, which take their time
+	}
+	for id, pet := range st.pets.after(0) {
+		if st.categories.get(pet.value.CategoryID) == nil || pet.value.ID != id || pet.value.validate() != nil {
+			t.Fatalf("pet %d: %+v", id, pet.value)
+		}
+	}
+	for id, order := range st.orders.after(0) {
+		if st.checkPet(order.value.PetID) != nil || *order.value.ID != id || order.value.validate() != nil {
+			t.Fatalf("order %d: %+v", id, order.value)
+		}
+	}
+	written := text(t, st)
+	again, err := parse([]byte(written))
+	if err != nil {
+		t.Fatalf("its own snapshot is refused: %v\n%s", err, written)
+	}
+	if diff := gocmp.Diff(written, text(t, again)); diff != "" {
+		t.Fatalf("a snapshot of a snapshot (-want +got):\n%s", diff)
+	}
+	return true
+}
+
+// No beginning of a file is a file, and other damage does no harm.
+func TestDamagedSnapshot(t *testing.T) {
+	whole := []byte(strings.TrimSpace(read(t, "docs/sample.json")))
+	for i := range whole {
+		if checkSnapshot(t, whole[:i]) {
+			t.Fatalf("a file that is cut off at byte %d is read", i)
+		}
+		for _, flip := range []byte{0x01, 0x10, 0x80} {
+			damaged := bytes.Clone(whole)
+			damaged[i] ^= flip
+			checkSnapshot(t, damaged)
+		}
+	}
+}
+
 func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte(read(f, "docs/sample.json")))
 	for _, seed := range []string{
@@ -544,24 +1136,7 @@ func FuzzSnapshot(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		st, err := parse(data)
-		if err != nil {
-			return
-		}
-		if len(st.categories.pages)+len(st.pets.pages)+len(st.orders.pages) > 1000 {
-			t.Skip("large ids make large tables")
-		}
-		checkReferences(t, st)
-		written := text(t, st)
-		again, err := parse([]byte(written))
-		if err != nil {
-			t.Fatalf("its own snapshot is refused: %v\n%s", err, written)
-		}
-		if diff := gocmp.Diff(written, text(t, again)); diff != "" {
-			t.Errorf("a snapshot of a snapshot (-want +got):\n%s", diff)
-		}
-	})
+	f.Fuzz(func(t *testing.T, data []byte) { checkSnapshot(t, data) })
 }
 
 func FuzzBody(f *testing.F) {
@@ -590,145 +1165,6 @@ func FuzzBody(f *testing.F) {
 			t.Errorf("%q (-want +got):\n%s", data, diff)
 		}
 	})
-}
-
-// Whatever happens to the bytes of a file, the loader refuses it and names it, or finds a store in which every
-// reference holds; and it never writes to it.
-func TestDamagedFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "petstore.json")
-	sample := []byte(read(t, "docs/sample.json"))
-	loaded, refused := 0, 0
-	try := func(what string, file []byte) (st *state) {
-		t.Helper()
-		os.WriteFile(path, file, 0o644)
-		s, err := openStore(path, true, log.New(t.Output(), "", 0))
-		if err == nil {
-			st = s.view()
-			s.Close()
-			checkReferences(t, st)
-			loaded++
-		} else {
-			fault, named := strings.CutPrefix(err.Error(), path+": ")
-			if !named || len(fault) < 3 || strings.Contains(fault, "\n") {
-				t.Fatalf("%s: error %v", what, err)
-			}
-			refused++
-		}
-		if got := read(t, path); got != string(file) {
-			t.Fatalf("%s: the file was overwritten:\n%s", what, got)
-		}
-		return st
-	}
-	whole := bytes.TrimSpace(sample)
-	for i := range whole {
-		if try(fmt.Sprintf("cut at byte %d", i), whole[:i]) != nil {
-			t.Fatalf("a file cut at byte %d is loaded", i)
-		}
-	}
-	for i := range sample {
-		for _, flip := range []byte{0x01, 0x02, 0x10, 0x20, 0x80, 0xff} {
-			file := bytes.Clone(sample)
-			file[i] ^= flip
-			try(fmt.Sprintf("byte %d xor %#x", i, flip), file)
-		}
-	}
-	lines := strings.SplitAfter(string(sample), "\n")
-	for i, line := range lines {
-		if !strings.HasPrefix(line, `{"id"`) {
-			continue
-		}
-		record := strings.TrimSuffix(strings.TrimSpace(line), ",")
-		if try("twice "+line, []byte(strings.Replace(string(sample), record, record+",\n"+record, 1))) != nil {
-			t.Fatalf("a file with two %s is loaded", record)
-		}
-		without := strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "")
-		without = strings.ReplaceAll(without, "},\n]", "}\n]")
-		st := try("without "+line, []byte(without))
-		used := !regexp.MustCompile("Rex|Misty|Clover|Fish|petId").MatchString(record) // what nothing else names
-		if (st == nil) != used {
-			t.Fatalf("without %s the file is loaded: %v", record, st != nil)
-		}
-	}
-	t.Logf("%d damaged files were loaded, %d refused", loaded, refused)
-}
-
-func checkReferences(t testing.TB, st *state) {
-	t.Helper()
-	for id, pet := range st.pets.after(0) {
-		if st.categories.get(pet.value.CategoryID) == nil || pet.value.ID != id || pet.value.validate() != nil {
-			t.Fatalf("pet %d: %+v", id, pet.value)
-		}
-	}
-	for id, order := range st.orders.after(0) {
-		if st.checkPet(order.value.PetID) != nil || *order.value.ID != id || order.value.validate() != nil {
-			t.Fatalf("order %d: %+v", id, order.value)
-		}
-	}
-}
-
-// A full disk and then a read-only one. They are real, if the test may mount one.
-func TestDiskFaults(t *testing.T) {
-	directory := t.TempDir()
-	mount := func(options string) error {
-		out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "tmpfs", directory).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
-	}
-	if err := mount("size=256k"); err != nil {
-		t.Skip("no tmpfs can be mounted here: ", err)
-	}
-	defer exec.Command("umount", "-l", directory).Run()
-	path, ballast := filepath.Join(directory, "petstore.json"), filepath.Join(directory, "ballast")
-	s := newService(t, path, true)
-	defer s.store.Close()
-	for _, fault := range []struct {
-		name       string
-		begin, end func() error
-	}{
-		{"no space left", func() error {
-			os.WriteFile(ballast, make([]byte, 1<<20), 0o644) // as much as there is room for
-			return nil
-		}, func() error { return os.Remove(ballast) }},
-		{"read-only", func() error { return mount("remount,ro") }, func() error { return mount("remount,rw") }},
-	} {
-		s.expect(step{request: "POST /categories", body: `{"name":"before ` + fault.name + `"}`,
-			status: 201, want: categoryJSON(s.store.view().categories.last+1, "before "+fault.name)})
-		before := read(t, path)
-		if err := fault.begin(); err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			s.expect(step{request: "POST /categories", body: `{"name":"lost"}`,
-				status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "PATCH /inventory/1", body: `{"quantity":77}`,
-				status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "DELETE /pets/1", status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "GET /healthz", status: 503, want: "cannot save to its disk"})
-		}
-		if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
-			t.Errorf("%s: a write that got 503 is seen (-want +got):\n%s", fault.name, diff)
-		}
-		if diff := gocmp.Diff(before, read(t, path)); diff != "" {
-			t.Errorf("%s: the file (-want +got):\n%s", fault.name, diff)
-		}
-		if names := strings.Join(files(t, directory), " "); strings.Contains(names, ".saving") {
-			t.Errorf("%s: files %s", fault.name, names)
-		}
-		if got := strings.Count(s.log.String(), fault.name); got != 1 {
-			t.Errorf("%s is logged %d times: %s", fault.name, got, s.log)
-		}
-		if err := fault.end(); err != nil {
-			t.Fatal(err)
-		}
-		s.expect(step{request: "POST /categories", body: `{"name":"after"}`,
-			status: 201, want: categoryJSON(s.store.view().categories.last+1, "after")})
-		s.expect(step{request: "GET /healthz", status: 200, want: `{"status":"ok"}`})
-		if diff := gocmp.Diff([]string{"petstore.json"}, files(t, directory)); diff != "" {
-			t.Errorf("%s: files (-want +got):\n%s", fault.name, diff)
-		}
-	}
 }
 
 func categoryJSON(id int64, name string) string { return fmt.Sprintf(`{"id":%d,"name":%q}`, id, name) }
