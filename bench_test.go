@@ -110,32 +110,43 @@ func drive(b testing.TB, p *process, request string, n int) round {
 // loadHeader ends the request line of a request to drive, and has a key whose limits cannot be reached.
 const loadHeader = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
 
-// TestAgainstBare prints what a request costs the server beside what it costs net/http alone. COMPARE is the
-// number of rounds.
-func TestAgainstBare(t *testing.T) {
+// compareRounds returns how many rounds a comparison has. Comparisons take minutes, so they run only when asked for:
+//
+//	COMPARE=5 go test -run - -bench 'AgainstBare|MillionPets'
+func compareRounds(b *testing.B) int {
+	b.Helper()
 	rounds, err := strconv.Atoi(os.Getenv("COMPARE"))
 	if err != nil {
-		t.Skip("COMPARE=5 compares the server with net/http alone")
+		b.Skip("COMPARE=5 measures in five rounds")
 	}
-	keys := unlimitedKeys(t, t.TempDir())
-	quick := start(t, "-keys", keys, "-data", petsFile(t, 1000), "-sync=false")
-	synced := start(t, "-keys", keys, "-data", petsFile(t, 1000))
+	b.ReportMetric(0, "ns/op") // the time of all rounds says nothing
+	return rounds
+}
+
+// BenchmarkAgainstBare compares the processor time of a request with that of net/http alone, which sends the same
+// response ready-made. Each round measures both, one right after the other; the ratio is that of the best rounds.
+func BenchmarkAgainstBare(b *testing.B) {
+	rounds := compareRounds(b)
+	keys := unlimitedKeys(b, b.TempDir())
+	quick := start(b, "-keys", keys, "-data", petsFile(b, 1000), "-sync=false")
+	synced := start(b, "-keys", keys, "-data", petsFile(b, 1000))
 
 	body := `{"name":"Pet number 1001","categoryId":1,"status":"available"}`
 	post := fmt.Sprintf("POST /pets%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		loadHeader, len(body), body)
 	kinds := []struct {
-		name, request string
-		server        *process
-		n             int
+		name, metric string
+		request      string
+		server       *process
+		n            int
 	}{
-		{"GET one pet", "GET /pets/500" + loadHeader + "\r\n", quick, 40000},
-		{"GET 20 pets", "GET /pets?limit=20" + loadHeader + "\r\n", quick, 40000},
-		{"GET 100 pets", "GET /pets?limit=100" + loadHeader + "\r\n", quick, 20000},
-		{"POST, -sync=false", post, quick, 40000},
-		{"POST, -sync", post, synced, 3000},
+		{"GET one pet", "get-1-ratio", "GET /pets/500" + loadHeader + "\r\n", quick, 40000},
+		{"GET 20 pets", "get-20-ratio", "GET /pets?limit=20" + loadHeader + "\r\n", quick, 40000},
+		{"GET 100 pets", "get-100-ratio", "GET /pets?limit=100" + loadHeader + "\r\n", quick, 20000},
+		{"POST, -sync=false", "post-ratio", post, quick, 40000},
+		{"POST, -sync", "post-sync-ratio", post, synced, 3000},
 	}
-	s := newService(t, "", false)
+	s := newService(b, "", false)
 	defer s.store.Close()
 	s.store.current = manyPets(1000)
 	var responses []string
@@ -143,7 +154,7 @@ func TestAgainstBare(t *testing.T) {
 	for i, pattern := range []string{"GET /pets/{petId}", "GET /twenty", "GET /hundred", "POST /pets"} {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(kinds[i].request)))
 		if err != nil {
-			t.Fatal(err)
+			b.Fatal(err)
 		}
 		r.Header.Set("Authorization", "Bearer big")
 		w := httptest.NewRecorder()
@@ -152,28 +163,30 @@ func TestAgainstBare(t *testing.T) {
 		w.Result().Write(&sent)
 		responses = append(responses, pattern+"\n"+sent.String())
 	}
-	bare := startBare(t, responses)
+	bare := startBare(b, responses)
 	paths := strings.NewReplacer("/pets?limit=20 ", "/twenty ", "/pets?limit=100 ", "/hundred ")
 
-	t.Logf("%-18s %8s %8s %6s   %-18s %9s %9s %8s %10s", "CPU per request",
+	best := func(rounds []round) round {
+		return slices.MinFunc(rounds, func(a, b round) int { return int(a.cpu - b.cpu) })
+	}
+	b.Logf("%-18s %8s %8s %6s   %-18s %9s %9s %8s %10s", "CPU per request",
 		"bare", "server", "ratio", "median (range)", "bare/s", "server/s", "bare p99", "server p99")
 	for _, kind := range kinds {
-		var ours, theirs []round
+		var theirs, ours []round
 		var ratios []float64
 		for range rounds {
-			a := drive(t, bare, paths.Replace(kind.request), kind.n)
-			b := drive(t, kind.server, kind.request, kind.n)
-			ours, theirs = append(ours, b), append(theirs, a)
-			ratios = append(ratios, float64(b.cpu)/float64(a.cpu))
+			their := drive(b, bare, paths.Replace(kind.request), kind.n)
+			our := drive(b, kind.server, kind.request, kind.n)
+			theirs, ours = append(theirs, their), append(ours, our)
+			ratios = append(ratios, float64(our.cpu)/float64(their.cpu))
 		}
 		slices.Sort(ratios)
-		best := func(rounds []round) round {
-			return slices.MinFunc(rounds, func(a, b round) int { return int(a.cpu - b.cpu) })
-		}
-		a, b := best(theirs), best(ours)
-		t.Logf("%-18s %8v %8v %6.2f   %.2f (%.2f-%.2f)   %9.0f %9.0f %8v %10v", kind.name,
-			a.cpu, b.cpu, float64(b.cpu)/float64(a.cpu), ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1],
-			a.perSecond, b.perSecond, a.p99.Round(time.Microsecond), b.p99.Round(time.Microsecond))
+		their, our := best(theirs), best(ours)
+		ratio := float64(our.cpu) / float64(their.cpu)
+		b.ReportMetric(ratio, kind.metric)
+		b.Logf("%-18s %8v %8v %6.2f   %.2f (%.2f-%.2f)   %9.0f %9.0f %8v %10v", kind.name,
+			their.cpu, our.cpu, ratio, ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1],
+			their.perSecond, our.perSecond, their.p99.Round(time.Microsecond), our.p99.Round(time.Microsecond))
 	}
 }
 
@@ -312,49 +325,59 @@ func BenchmarkGroupCommit(b *testing.B) {
 	b.ReportMetric(float64(b.N)/float64(len(saves)), "writes/save")
 }
 
-// TestMillionPets prints what a million pets cost: the start, the memory, and how much a save slows down reads.
-func TestMillionPets(t *testing.T) {
-	if os.Getenv("COMPARE") == "" {
-		t.Skip("COMPARE=5 measures the server with a million pets")
-	}
-	keys, file := unlimitedKeys(t, t.TempDir()), petsFile(t, 1_000_000)
+// BenchmarkMillionPets reports what a million pets cost: the start, the memory of a pet, and how much longer reads take
+// while the pets are saved.
+func BenchmarkMillionPets(b *testing.B) {
+	rounds := compareRounds(b)
+	const pets = 1_000_000
+	keys, file := unlimitedKeys(b, b.TempDir()), petsFile(b, pets)
 	runtime.GC()
-	binary() // is not to be timed
+	binary() // so that the time of the build does not count
 	var p *process
-	for range 3 {
+	var starts []time.Duration
+	for range rounds {
 		if p != nil {
 			p.Process.Kill()
 			p.end()
 		}
 		begin := time.Now()
-		p = start(t, "-keys", keys, "-data", file, "-sync=false")
-		t.Logf("started in %v", time.Since(begin).Round(time.Millisecond))
+		p = start(b, "-keys", keys, "-data", file, "-sync=false")
+		starts = append(starts, time.Since(begin))
 	}
+	b.ReportMetric(slices.Min(starts).Seconds(), "s/start")
+	b.Logf("the starts took %v", starts)
+
 	get := "GET /pets?limit=20&after=500000" + loadHeader + "\r\n"
 	const n = 60000
-	drive(t, p, get, n)
-	status := read(t, fmt.Sprintf("/proc/%d/status", p.Process.Pid))
-	resident, _, _ := strings.Cut(status[strings.Index(status, "VmRSS:"):], "\n")
-	t.Logf("after %d reads %s", n, resident)
-	for range 3 {
-		quiet := drive(t, p, get, n)
+	drive(b, p, get, n)
+	status := read(b, fmt.Sprintf("/proc/%d/status", p.Process.Pid))
+	var kilobytes int
+	fmt.Sscanf(status[strings.Index(status, "VmRSS:"):], "VmRSS: %d kB", &kilobytes)
+	b.ReportMetric(float64(kilobytes<<10)/pets, "B/pet")
+	b.Logf("after %d reads the server has %d KiB", n, kilobytes)
+
+	var ratios []float64
+	for range rounds {
+		quiet := drive(b, p, get, n)
 		stop := make(chan bool)
 		var writer sync.WaitGroup
-		writer.Go(func() { // a write now and then makes every tick save
+		writer.Go(func() { // a write now and then, so that the server saves every second
 			for {
 				select {
 				case <-stop:
 					return
 				case <-time.After(100 * time.Millisecond):
-					drive(t, p, "PATCH /inventory/5"+loadHeader+"Content-Length: 14\r\n\r\n{\"quantity\":5}", 32)
+					drive(b, p, "PATCH /inventory/5"+loadHeader+"Content-Length: 14\r\n\r\n{\"quantity\":5}", 32)
 				}
 			}
 		})
-		saving := drive(t, p, get, n)
+		saving := drive(b, p, get, n)
 		close(stop)
 		writer.Wait()
-		t.Logf("99th percentile of reads: %v, and while it saves each second %v (%.2f times)",
-			quiet.p99.Round(time.Microsecond), saving.p99.Round(time.Microsecond),
-			float64(saving.p99)/float64(quiet.p99))
+		ratios = append(ratios, float64(saving.p99)/float64(quiet.p99))
+		b.Logf("99th percentile of reads: %v, and %v while it saves (%.2f times)",
+			quiet.p99.Round(time.Microsecond), saving.p99.Round(time.Microsecond), ratios[len(ratios)-1])
 	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "p99-ratio")
 }

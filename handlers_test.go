@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -141,7 +145,7 @@ func message(errorJSON []byte) string {
 	return e.Message
 }
 
-// indent makes JSON readable line by line, and leaves alone what is not JSON.
+// indent makes JSON readable line by line. Other text stays as it is.
 func indent(text string) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(strings.TrimSpace(text)), "", "  "); err != nil {
@@ -505,6 +509,16 @@ func TestQueries(t *testing.T) {
 			s.refuse("GET "+list+"?"+test.query, "", test.want)
 		}
 	}
+	// Of several faults the first is reported. Names are checked first, in alphabetical order, and then values.
+	s.refuse("GET /pets?zoo=1&color=red&%zz", "", "The query must be name=value pairs")
+	s.refuse("GET /pets?zoo=1&color=red&limit=", "", `The parameter "color" is unknown`)
+	s.refuse("GET /pets?zoo=1&limit=&after=", "", "after must be given once, with a value.")
+	s.refuse("GET /pets?zoo=1&limit=1&limit=2&after=x", "", "limit must be given once, with a value.")
+	s.refuse("GET /pets?zoo=&after=x", "", `The parameter "zoo" is unknown`)
+	s.refuse("GET /pets?limit=0&after=x&categoryId=0&status=gone", "", "status must be available, pending or sold.")
+	s.refuse("GET /pets?limit=0&after=x&categoryId=0", "", "categoryId must be an integer from 1")
+	s.refuse("GET /pets?limit=0&after=x", "", "limit must be an integer from 1 to 100.")
+
 	s.refuse("GET /pets?status=gone", "", "status must be available, pending or sold.")
 	s.refuse("GET /pets?status=", "", "status must be given once, with a value.")
 	s.refuse("GET /pets?status=sold&status=sold", "", "status must be given once, with a value.")
@@ -622,6 +636,17 @@ func TestNameAndDescription(t *testing.T) {
 	s.refuse("POST /categories", `{"name":""}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /categories", `{"name":" \t\u00a0\u2003"}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /categories", `{"name":"x","description":"`+description+`x"}`, "description must be at most 2000 ")
+	s.refuse("PUT /categories/1", `{"name":" "}`, "name must be 1 to 200 characters and not blank.")
+
+	s.expect(step{request: "POST /pets", body: `{"name":"` + name + `","categoryId":1}`,
+		status: 201, want: `{"id":6,"name":"` + name + `","categoryId":1,"status":"available"}`})
+	s.refuse("POST /pets", `{"name":"`+name+`x","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
+	s.refuse("POST /pets", `{"name":" ","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
+	s.refuse("PUT /pets/1", `{"name":" ","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
+	snapshot := `{"categories":[{"id":1,"name":"c"}],"pets":[{"id":1,"name":" ","categoryId":1}]}`
+	if _, err := parse([]byte(snapshot)); err == nil || !strings.Contains(err.Error(), "name must be 1 to 200 ") {
+		t.Errorf("a snapshot with a pet without a name: %v", err)
+	}
 }
 
 func TestShipDate(t *testing.T) {
@@ -639,7 +664,8 @@ func TestShipDate(t *testing.T) {
 		{"2030-01-01T00:00:00,5Z", false},
 		{"2030-01-01T0:00:00Z", false},
 		{"2030-01-01T00:00:00+24:00", false},
-		{"2030-01-01T00:00:00." + strings.Repeat("0", 50) + "Z", false},
+		{"2030-01-01T00:00:00." + strings.Repeat("0", 43) + "Z", true},  // 64 characters
+		{"2030-01-01T00:00:00." + strings.Repeat("0", 44) + "Z", false}, // 65
 		{"", false},
 	} {
 		body := `{"shipDate":"` + test.date + `"}`
@@ -687,6 +713,24 @@ func TestBodyLimitAndMediaType(t *testing.T) {
 		resp := s.do("POST /categories", `{"name":"x"}`, "Content-Type: "+test.contentType)
 		if resp.StatusCode != test.status {
 			t.Fatalf("%q: status %d, want %d", test.contentType, resp.StatusCode, test.status)
+		}
+	}
+}
+
+// A client that goes away, or is too slow, leaves a body without an end.
+func TestBodyCutOff(t *testing.T) {
+	s := freshService(t)
+	for _, operation := range []string{"POST /pets", "PUT /categories/1", "PATCH /inventory/1"} {
+		method, target, _ := strings.Cut(operation, " ")
+		body := io.MultiReader(strings.NewReader(`{"name":`), iotest.ErrReader(io.ErrUnexpectedEOF))
+		r := httptest.NewRequest(method, target, body)
+		r.Header.Set("Authorization", "Bearer big")
+		recorder := httptest.NewRecorder()
+		s.handler.ServeHTTP(recorder, r)
+		s.check(r, recorder)
+		want := "The body ended early or arrived too slowly; send it again."
+		if got := message(recorder.Body.Bytes()); recorder.Code != 400 || got != want {
+			t.Fatalf("%s: status %d, message %q; want 400, %q", operation, recorder.Code, got, want)
 		}
 	}
 }
@@ -745,16 +789,22 @@ func TestHEAD(t *testing.T) {
 
 func TestLocation(t *testing.T) {
 	s := freshService(t)
-	for _, test := range []struct{ request, body, want string }{
-		{"POST /pets", `{"name":"x","categoryId":1}`, "/pets/6"},
-		{"POST /categories", `{"name":"x"}`, "/categories/5"},
-		{"POST /store/orders", `{}`, "/store/orders/3"},
+	for _, test := range []struct {
+		path, body string
+		first      int // id
+	}{
+		{"/pets", `{"name":"x","categoryId":1}`, 6},
+		{"/categories", `{"name":"x"}`, 5},
+		{"/store/orders", `{}`, 3},
 	} {
-		if got := s.do(test.request, test.body).Header.Get("Location"); got != test.want {
-			t.Fatalf("%s: Location %q, want %q", test.request, got, test.want)
-		}
-		if resp := s.do("GET "+test.want, ""); resp.StatusCode != 200 {
-			t.Fatalf("GET %s: status %d", test.want, resp.StatusCode)
+		for id := test.first; id <= 11; id++ { // up to an id of two digits
+			want := fmt.Sprintf("%s/%d", test.path, id)
+			if got := s.do("POST "+test.path, test.body).Header.Get("Location"); got != want {
+				t.Fatalf("Location %q, want %q", got, want)
+			}
+			if resp := s.do("GET "+want, ""); resp.StatusCode != 200 {
+				t.Fatalf("GET %s: status %d", want, resp.StatusCode)
+			}
 		}
 	}
 }
@@ -835,6 +885,21 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// The description names the server that serves it, so that a client made from it finds the server.
+func TestBaseURL(t *testing.T) {
+	s := freshService(t)
+	for _, baseURL := range []string{"http://localhost:8080", "http://127.0.0.1:40000"} {
+		s.baseURL = baseURL
+		var d description
+		if err := json.NewDecoder(s.do("GET /openapi.json", "").Body).Decode(&d); err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(baseURL, d.Servers[0].Variables["base_url"].Default); diff != "" {
+			t.Fatalf("the default of base_url (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // The page may offer the demo keys, and no others.
 func TestKeysOfThePage(t *testing.T) {
 	s := freshService(t)
@@ -843,19 +908,49 @@ func TestKeysOfThePage(t *testing.T) {
 	s.expect(step{request: "GET /docs/keys.json", status: 200, want: demoKeys})
 }
 
+// A panic in a handler is a 500 for its request, with all that a response must have, and the log has the stack.
 func TestPanic(t *testing.T) {
 	s := freshService(t)
-	recorder := httptest.NewRecorder()
-	r := httptest.NewRequest("GET", "/", nil)
-	s.wrap(func(*http.Request) (response, error) { panic("boom") }, false).ServeHTTP(recorder, r)
-	if recorder.Code != 500 {
-		t.Errorf("status %d, want 500", recorder.Code)
+	store := s.store
+	s.store = nil // so that every handler panics
+	s.expect(step{request: "GET /pets", status: 500, want: "The server failed on this request; try again, and report"})
+	s.expect(step{request: "POST /store/orders", body: `{}`, status: 500, want: "The server failed on this request"})
+	s.expect(step{request: "GET /healthz", status: 500, want: "The server failed on this request"})
+	if got := s.log.String(); strings.Count(got, "panic: ") != 3 || !strings.Contains(got, "store.go:") {
+		t.Errorf("the log does not have three panics with their stacks:\n%s", got)
 	}
-	s.checkError(recorder)
-	if got := s.log.String(); !strings.Contains(got, "boom") || !strings.Contains(got, "handlers_test.go") {
-		t.Errorf("the log has no stack: %s", got)
-	}
+	s.store = store
 	s.expect(step{request: "GET /healthz", status: 200, want: `{"status":"ok"}`})
+}
+
+func TestErrorWithoutCode(t *testing.T) {
+	defer func() {
+		if got, want := recover(), "no error code for the status 418"; got != want {
+			t.Errorf("panic %v, want %s", got, want)
+		}
+	}()
+	fail(418, "I'm a teapot.")
+}
+
+// With -sync=false the changes are run elsewhere than with -sync; their errors must be the same.
+func TestErrorsOfUnsyncedWrites(t *testing.T) {
+	s := newService(t, filepath.Join(t.TempDir(), "petstore.json"), false)
+	t.Cleanup(func() { s.store.Close() })
+	s.refuse("POST /pets", `{"name":"x","categoryId":77}`, "categoryId 77 does not exist")
+	s.refuse("PUT /pets/x", `{"name":"x","categoryId":1}`, "petId in the path must be a 64-bit integer.")
+	s.expect(step{request: "PUT /pets/77", body: `{"name":"x","categoryId":1}`,
+		status: 404, want: "No pet has the id 77; GET /pets lists them."})
+	s.expect(step{request: "PATCH /inventory/77", body: `{"quantity":1}`,
+		status: 404, want: "No pet has the id 77; GET /inventory lists them."})
+	s.expect(step{request: "DELETE /categories/77",
+		status: 404, want: "No category has the id 77; GET /categories lists them."})
+	s.expect(step{request: "DELETE /categories/1", status: 409, want: "Pet 1 belongs to this category"})
+	s.expect(step{request: "DELETE /pets/2", status: 409, want: "Order 2 names this pet"})
+	s.expect(step{request: "PUT /store/orders/1", body: `{}`, status: 409, want: "A complete order cannot be reopened"})
+	s.expect(step{request: "DELETE /store/orders/1", status: 409, want: "A complete order cannot be cancelled"})
+	if diff := gocmp.Diff(read(t, "docs/sample.json"), text(t, s.store.view())); diff != "" {
+		t.Errorf("a refused write changed the store (-want +got):\n%s", diff)
+	}
 }
 
 func TestCORS(t *testing.T) {
@@ -874,6 +969,13 @@ func TestCORS(t *testing.T) {
 	if diff := gocmp.Diff(want, preflight.Header); diff != "" || preflight.StatusCode != 204 {
 		t.Errorf("preflight: status %d, headers (-want +got):\n%s", preflight.StatusCode, diff)
 	}
+	// An OPTIONS without that header is no preflight, nor is another method with it.
+	if resp := s.do("OPTIONS /pets/1", "", "Origin: https://shop.example"); resp.StatusCode != 405 {
+		t.Errorf("OPTIONS without Access-Control-Request-Method: status %d, want 405", resp.StatusCode)
+	}
+	if resp := s.do("GET /pets/1", "", "Access-Control-Request-Method: PUT"); resp.StatusCode != 200 {
+		t.Errorf("GET with Access-Control-Request-Method: status %d, want 200", resp.StatusCode)
+	}
 	for _, key := range []string{"big", "wrong"} {
 		header := s.do("GET /pets", "", "Authorization: Bearer "+key).Header
 		for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers"} {
@@ -882,10 +984,57 @@ func TestCORS(t *testing.T) {
 			}
 		}
 	}
-	header := freshService(t).do("GET /pets", "", "Origin: https://shop.example").Header
-	if got := header.Get("Access-Control-Allow-Origin"); got != "" {
-		t.Errorf("without -cors-origin, %q is allowed", got)
+	s.origin = "" // as without -cors-origin
+	for name := range s.do("GET /pets", "", "Origin: https://shop.example").Header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			t.Errorf("without -cors-origin, a response has %s", name)
+		}
 	}
+	resp := s.do("OPTIONS /pets/1", "", "Origin: https://shop.example", "Access-Control-Request-Method: PUT")
+	if resp.StatusCode != 405 {
+		t.Errorf("without -cors-origin, a preflight has the status %d, want 405", resp.StatusCode)
+	}
+}
+
+// The time of a request counts from its arrival, however long its response is held back.
+func TestDelay(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service) {
+		s.delay = 3 * time.Second
+		for _, test := range []struct {
+			request, key string
+			status       int
+			took         time.Duration
+		}{
+			{"GET /pets", "big", 200, 3 * time.Second},
+			{"GET /nothing", "big", 404, 3 * time.Second},
+			{"GET /pets", "wrong", 401, 3 * time.Second},
+			{"GET /healthz", "big", 200, 0}, // no part of the API
+			{"GET /openapi.json", "big", 200, 0},
+		} {
+			begin := time.Now()
+			resp := s.do(test.request, "", "Authorization: Bearer "+test.key)
+			if took := time.Since(begin); resp.StatusCode != test.status || took != test.took {
+				t.Fatalf("%s with the key %s: status %d after %v, want %d after %v",
+					test.request, test.key, resp.StatusCode, took, test.status, test.took)
+			}
+		}
+
+		first := make(chan rates)
+		go func() { first <- s.ask("one") }()
+		synctest.Wait()
+		s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 57, RetryAfter: 60})
+		if diff := gocmp.Diff(rates{Status: 200, Limit: 1, ResetIn: 57}, <-first); diff != "" {
+			t.Errorf("the first request (-want +got):\n%s", diff)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/nothing", nil))
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("a request that is cancelled after a second took %v", took)
+		}
+	})
 }
 
 func TestVerbose(t *testing.T) {

@@ -148,6 +148,46 @@ func TestRawRequests(t *testing.T) {
 	}
 }
 
+// A request that is refused before its body is read is answered at once, although the client holds the body back: until
+// it gets a go-ahead (Expect: 100-continue), or because it is slow.
+func TestBodyHeldBack(t *testing.T) {
+	const (
+		waits = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n"
+		slow  = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000000\r\n"
+	)
+	for _, test := range []struct {
+		request string
+		status  int // of the first response
+	}{
+		{"POST /pets" + waits, 100},
+		{"POST /nothing" + waits, 404},
+		{"PATCH /pets" + waits, 405},
+		{"POST /pets" + waits + "Content-Type: text/plain\r\n", 415},
+		{"POST /pets" + waits + "Authorization: Bearer wrong\r\n", 401},
+		{"GET /pets" + waits, 200},
+		{"DELETE /pets/5" + waits, 204},
+		{"GET /healthz" + waits, 200},
+		{"POST /healthz" + waits, 405},
+		{"POST /nothing" + slow, 404},
+		{"POST /pets" + slow + "Content-Type: text/plain\r\n", 415},
+	} {
+		withConnections(t, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {
+			client, closed := dial()
+			defer func() { <-closed }()
+			defer client.Close()
+			begin := time.Now()
+			go io.WriteString(client, test.request+"\r\n")
+			resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+			if err != nil {
+				t.Fatalf("%s: %v", test.request, err)
+			}
+			if took := time.Since(begin); resp.StatusCode != test.status || took != 0 {
+				t.Fatalf("%s: status %d after %v, want %d at once", test.request, resp.StatusCode, took, test.status)
+			}
+		})
+	}
+}
+
 // A thousand idle connections, some of which never read, keep nobody else from being served.
 func TestManyConnections(t *testing.T) {
 	withConnections(t, func(t *testing.T, dial func() (net.Conn, <-chan struct{})) {

@@ -575,6 +575,19 @@ func TestKeysFile(t *testing.T) {
 	}
 }
 
+func TestShortKeys(t *testing.T) {
+	limits, err := newLimits([]byte(`[
+		{"key":"0123456789abcdef","plan":"free"},
+		{"key":"0123456789abcde","plan":"free"},
+		{"key":"x","plan":"pro"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff([]int{2, 3}, limits.shortKeys); diff != "" {
+		t.Errorf("entries to warn about (-want +got):\n%s", diff)
+	}
+}
+
 // A caller that waits as long as Retry-After says always succeeds, at whatever moment it was refused.
 func TestRetryAfter(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {

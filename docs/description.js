@@ -113,12 +113,12 @@ export function checkInput({ name, in: place, required, schema }, text) {
 // What to change in a valid request to provoke an error example. A name is that of a header (capitalized), of a
 // parameter or of a field of the body; undefined omits a field, an array repeats a parameter.
 const mistakes = {
-  LimitOutOfRange: { limit: '101' }, AfterNoInteger: { after: 'x' }, RepeatedParameter: { limit: ['1', '2'] },
+  LimitOutOfRange: { limit: '101' }, AfterNotInteger: { after: 'x' }, RepeatedParameter: { limit: ['1', '2'] },
   UnknownParameter: { color: 'red' }, UnknownPetParameter: { color: 'red' }, UnknownField: { color: 'red' },
-  PetIdNoInteger: { petId: 'x' }, CategoryIdNoInteger: { categoryId: 'x' }, OrderIdNoInteger: { orderId: 'x' },
+  PetIdNotInteger: { petId: 'x' }, CategoryIdNotInteger: { categoryId: 'x' }, OrderIdNotInteger: { orderId: 'x' },
   PetNotFound: { petId: '999' }, InventoryNotFound: { petId: '999' }, NoSuchPet: { petId: 999 },
   CategoryNotFound: { categoryId: '999' }, NoSuchCategory: { categoryId: 999 }, OrderNotFound: { orderId: '999' },
-  NameMissing: { name: undefined }, NameEmpty: { name: '' }, DescriptionTooLong: { description: 'x'.repeat(2001) },
+  NameMissing: { name: undefined }, NameBlank: { name: ' ' }, DescriptionTooLong: { description: 'x'.repeat(2001) },
   OrderIdOnCreate: { id: 1 }, OrderIdDiffers: { id: 999 }, ShipDateMalformed: { shipDate: 'tomorrow' },
   QuantityMissing: { quantity: undefined }, OrderQuantityOutOfRange: { quantity: 0 }, StockOutOfRange: { quantity: -1 },
   UnknownStatus: { status: 'lost' }, PetInUse: { petId: '4' }, CategoryInUse: { categoryId: '1' },
