@@ -27,7 +27,8 @@ var codes = map[int]string{
 // A headerLine is one line of a response's header.
 type headerLine struct{ name, value string }
 
-// Every failure that a client is told of is an Error: a Go error in the program, and this JSON in the response:
+// Every failure that this program reports to a client is an Error: a Go error in the program, and this JSON in the
+// response. (What is not valid HTTP never gets here: net/http itself refuses it, in plain text.)
 //
 //	{"code": "not_found", "message": "No pet has the id 999; GET /pets lists them.", "status": 404}
 //

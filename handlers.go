@@ -26,7 +26,7 @@ type Server struct {
 	logger   *log.Logger
 	mux      *http.ServeMux
 	verbose  bool          // log each request
-	delay    time.Duration // hold back each response of the API for that long
+	delay    time.Duration // hold back each response of the API for this long
 	origin   string        // the web pages of this origin may call the API (CORS); empty for none
 	demoKeys string        // the demo keys, for the page at / to offer; empty if they are not in use
 	baseURL  string        // of this server, as it is printed at the start and named by openapi.json
@@ -43,7 +43,7 @@ type response struct {
 }
 
 // jsonResponse ends the JSON with a newline, so that in a terminal the prompt comes on the next line. Clip makes append
-// copy the JSON, which may be a record's and must not change.
+// copy the JSON: it may be a record's, and two requests must not write to the same spare byte behind it.
 func jsonResponse(status int, json []byte) response {
 	return response{status: status, body: append(slices.Clip(json), '\n')}
 }
@@ -201,7 +201,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, resp response) {
 }
 
 // isPreflight reports whether the request is a preflight: a browser asks whether a page of another origin may send its
-// request (Fetch standard, section 3.2.2). A preflight carries no key.
+// request (Fetch standard, CORS protocol). A preflight carries no key.
 func (s *Server) isPreflight(r *http.Request) bool {
 	return s.origin != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
@@ -222,7 +222,8 @@ func (s *Server) noRoute(r *http.Request) (response, error) {
 			allowed = append(allowed, method)
 		}
 	}
-	if allowed == nil || slices.Contains(allowed, r.Method) { // allowed, but getDocument has no such document
+	// The method itself is allowed if getDocument ends here, because it has no such document.
+	if allowed == nil || slices.Contains(allowed, r.Method) {
 		return response{}, fail(http.StatusNotFound,
 			"This path does not exist; GET /openapi.json lists the operations.")
 	}
@@ -257,7 +258,7 @@ func (s *Server) createPet(r *http.Request) (response, error) {
 }
 
 // deprecation announces the end of getPet, with every 200, 400 and 404 (RFC 9745, RFC 8594): it has been deprecated
-// since 2026-11-20, and will be removed after the sunset. It is there to practise with; the other get operations stay.
+// since 2026-11-20, and will be removed after the sunset. Clients can practise on it; the other get operations stay.
 var deprecation = []headerLine{
 	{"Deprecation", "@1795132800"},
 	{"Sunset", "Thu, 05 Dec 2030 00:00:00 GMT"},

@@ -75,8 +75,8 @@ func (e *keyEntry) limits() plan {
 	return plan{*e.perMinute, *e.perDay}
 }
 
-// A window lets a fixed number of requests through, its limit. The next window begins with the first request after
-// its end: if a window of a minute begins at 9:00:30, it ends at 9:01:30; if the next request comes at 9:07:12, the
+// A window lets through a fixed number of requests: its limit. The next window begins with the first request after its
+// end: if a window of a minute begins at 9:00:30, it ends at 9:01:30; if the next request comes at 9:07:12, the
 // next window ends at 9:08:12.
 type window struct {
 	limit   int64
@@ -138,7 +138,7 @@ func (c *client) spend(now time.Time) (quota, error) {
 	if now.Before(c.banEnd) {
 		return c.banned(now)
 	}
-	tightest := &c.windows[0]
+	tightest := &c.windows[0] // the loop renews it first
 	for i := range c.windows {
 		w := &c.windows[i]
 		w.renew(now)
@@ -268,7 +268,7 @@ func requestKey(r *http.Request) string {
 
 // stranger returns the client shared by all strangers at one IPv4 address or in one IPv6 /64, which is what a household
 // gets. It has one window, a minute with the limit of the free plan. After that minute the address gets a new client,
-// so the window is never renewed, and its end may be read without the client's mutex.
+// so the window is never renewed once others can see it, and its end may be read without the client's mutex.
 func (l *Limits) stranger(remote string, now time.Time) *client {
 	addrPort, _ := netip.ParseAddrPort(remote)
 	addr := addrPort.Addr().Unmap()
@@ -281,7 +281,7 @@ func (l *Limits) stranger(remote string, now time.Time) *client {
 			time.AfterFunc(time.Minute, l.forget)
 		}
 		c = &client{windows: []window{{limit: plans["free"].perMinute, length: time.Minute}}}
-		c.windows[0].renew(now)
+		c.windows[0].renew(now) // begins its only minute
 		l.strangers[network] = c
 	}
 	return c

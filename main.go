@@ -31,8 +31,8 @@
 // enterprise, whose limits are set for each key.
 //
 // SIGINT and SIGTERM stop the server: it finishes the requests in flight, for 10 seconds at most, and saves once more.
-// A second signal stops it at once. The exit code is 0 after a clean stop, 1 if the server cannot start or save, and
-// 2 for a bad flag.
+// A second signal stops it at once. The exit code is 0 if everything is saved, 1 if the server cannot start or save,
+// and 2 for a bad flag.
 package main
 
 import (
@@ -179,10 +179,10 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 }
 
 // tuneGC makes the garbage collector run less often, for as long as the ballast is reachable. The collector runs when
-// the heap has grown by a given percentage since its last run. The heap of a small store is so small that this would be
-// hundreds of times a second, and a list of 100 pets would cost 38% more. The ballast counts as heap, but is never
-// touched, and so takes up no memory: even at 50%, at least 32 MB are allocated between two runs. It is 50%, and not
-// the usual 100%, so that a large store needs less memory.
+// the heap has grown by a given percentage since its last run. The heap of a small store is so small that, under load,
+// this would happen hundreds of times a second, and a list of 100 pets would cost 38% more. The ballast counts as heap,
+// but is never touched, and so takes up no memory: even at 50%, at least 32 MB are allocated between two runs. It is
+// 50%, and not the usual 100%, so that a large store needs less memory.
 func tuneGC() (ballast []byte) {
 	debug.SetGCPercent(50)
 	return make([]byte, 64<<20)
@@ -251,11 +251,16 @@ const maxConnections = 1000
 // A limitedListener accepts a connection only when there is room for one. Further connections wait, unaccepted.
 type limitedListener struct {
 	net.Listener
-	open chan struct{} // holds one element for each open connection
+	open   chan struct{} // holds one element for each open connection, and one while Accept waits for the next
+	closed chan struct{} // closed with the listener
 }
 
 func (l limitedListener) Accept() (net.Conn, error) {
-	l.open <- struct{}{}
+	select {
+	case l.open <- struct{}{}:
+	case <-l.closed: // a shutdown waits for Accept to return, and only then closes connections
+		return nil, net.ErrClosed
+	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		<-l.open
@@ -263,9 +268,15 @@ func (l limitedListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
+// Close is called once; http.Server sees to that.
+func (l limitedListener) Close() error {
+	close(l.closed)
+	return l.Listener.Close()
+}
+
 // limitConnections keeps the server from having more than maxConnections open. The server tells it when one is closed.
 func limitConnections(server *http.Server, listener net.Listener) net.Listener {
-	limited := limitedListener{listener, make(chan struct{}, maxConnections)}
+	limited := limitedListener{listener, make(chan struct{}, maxConnections), make(chan struct{})}
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed {
 			<-limited.open

@@ -203,7 +203,8 @@ func checkJSON(data []byte) (offset int, err error) {
 	if utf8.Valid(data) {
 		return 0, nil
 	}
-	for { // encoding/json would silently replace the byte
+	// The text is not UTF-8, which encoding/json would silently replace. Find the first wrong byte:
+	for {
 		c, size := utf8.DecodeRune(data[offset:])
 		if c == utf8.RuneError && size == 1 {
 			return offset, invalid("The JSON is not valid UTF-8 at byte %d.", offset+1)

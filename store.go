@@ -96,7 +96,7 @@ func (t *table[T]) insert(id int64, r *record[T]) {
 		t.pages = append(t.pages, nil)
 	}
 	if t.pages[i] == nil {
-		t.pages = slices.Clone(t.pages) // earlier tables may share the slice, and must keep their nil
+		t.pages = slices.Clone(t.pages) // readers of earlier tables may be reading this very nil
 		t.pages[i] = new(page[T])
 	}
 	t.pages[i][(id-1)%pageSize] = r
@@ -340,8 +340,9 @@ const saveInterval = 900 * time.Millisecond
 
 // A Store holds the state in memory and its snapshot in a file.
 //
-// From openStore to Close, one goroutine does all the saving. The writes that come while it saves wait, and share the
-// next save: if A comes first, and B and C while A is being saved, then B and C are saved together.
+// From openStore to Close, one goroutine does all the saving. The writes that come while it saves share the next save:
+// if A comes first, and B and C while A is being saved, then B and C are saved together. If the store is synced, they
+// wait for that; otherwise they are acknowledged at once.
 type Store struct {
 	path   string // of the snapshot; empty if nothing is kept on disk
 	synced bool   // a write waits until it is on disk
@@ -581,7 +582,7 @@ func (s *Store) saveIfNeeded() error {
 }
 
 // save replaces the file, and keeps the error, if any, as the last failure. Each cause is logged once. A save that
-// takes longer than a second is logged too, while it is still running.
+// takes longer than a second is logged too, while it is still running, unless the one before it was as slow.
 func (s *Store) save(st *state) error {
 	begin := time.Now()
 	if !s.slow {
@@ -623,7 +624,7 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	if err := syncDirectory(filepath.Dir(s.path)); err != nil {
-		// The writes in st may be refused now, and then they must not be in the file.
+		// If st is a batch of commitWaiting, it is not current yet and is now refused, so it must not stay in the file.
 		if current := s.view(); current != st {
 			s.swapFile(current)
 		}
@@ -765,8 +766,8 @@ func syncDirectory(path string) error {
 	return err
 }
 
-// checkFile returns what the system knows of the file, or nil if there is no file. If the file is not what this process
-// last read or wrote, the error is errForeign.
+// checkFile returns the file's info, or nil if there is no file. If the file is not what this process last read or
+// wrote, the error is errForeign.
 func (s *Store) checkFile() (fs.FileInfo, error) {
 	info, err := os.Stat(s.path)
 	missing := errors.Is(err, fs.ErrNotExist)
