@@ -221,7 +221,7 @@ func decodeObject(data []byte, into shape) error {
 	if _, err := checkJSON(data); err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data)) // once it has read the {, no call fails: the JSON is well-formed
+	dec := json.NewDecoder(bytes.NewReader(data)) // Token cannot fail, since the JSON is well-formed
 	if start, _ := dec.Token(); start != json.Delim('{') {
 		return invalid("The JSON must be one object.")
 	}
@@ -238,9 +238,9 @@ func decodeObject(data []byte, into shape) error {
 			return invalid("%s must be given once, not twice.", name)
 		}
 		given[i] = true
-		var value json.RawMessage
-		dec.Decode(&value)
-		if string(value) == "null" || json.Unmarshal(value, fields[i].into) != nil {
+		// Decode would accept null, and leave the field as it is.
+		value := bytes.TrimLeft(data[dec.InputOffset():], ": \t\r\n")
+		if bytes.HasPrefix(value, []byte("null")) || dec.Decode(fields[i].into) != nil {
 			return invalid("%s must be %s.", name, fields[i].expected())
 		}
 	}
