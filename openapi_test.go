@@ -585,7 +585,9 @@ func TestDescribedResponses(t *testing.T) {
 				case "404":
 					request = collection + "/99"
 				case "409":
-					request = test.conflict
+					if request = test.conflict; request == "" {
+						t.Fatalf("%s: the test does not know how to provoke a 409", operation.OperationID)
+					}
 				case "413":
 					body = strings.Repeat(" ", 65537)
 				case "415":

@@ -45,7 +45,8 @@ type page[T any] [pageSize]*record[T]
 //
 // A table is copied by assignment, and the copy shares its pages. Changing the copy leaves the original as it was: a
 // new record goes after the original's last id, where the original does not look; an existing one is replaced or
-// deleted on a copy of its page. Of several copies only one may be kept, since they all add their records in the same place.
+// deleted on a copy of its page. Of several copies only one may be kept, since they all add their records in the same
+// place.
 type table[T any] struct {
 	pages []*page[T] // a page is nil if all its records are deleted
 	last  int64      // the last id that was assigned
