@@ -593,7 +593,7 @@ func TestLockOfAnother(t *testing.T) {
 	}
 }
 
-// A save that takes longer than a second is in the log while it is going on, but not each time anew.
+// A save that takes longer than a second is logged while it is going on, but of several in a row only the first.
 func TestSlowSaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "petstore.json")
