@@ -426,6 +426,9 @@ func TestWritesThatShareASave(t *testing.T) {
 				if got := s.view().categories.last; got != 4+added {
 					t.Errorf("the last id is %d, want %d", got, 4+added)
 				}
+				if r := s.view().categories.get(5 + added); r != nil {
+					t.Errorf("a refused write can be seen: %+v", r.value)
+				}
 			})
 		})
 	}
@@ -1045,6 +1048,9 @@ func TestOldStatesStay(t *testing.T) {
 	readers.Wait()
 	if diff := gocmp.Diff(before, text(t, old)); diff != "" {
 		t.Errorf("the old state changed (-want +got):\n%s", diff)
+	}
+	if r := old.categories.get(5); r != nil {
+		t.Errorf("the old state has a record that was added later: %+v", r.value)
 	}
 	if got := s.view().categories.last; got != 4+3*pageSize {
 		t.Errorf("last id %d", got)
