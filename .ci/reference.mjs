@@ -330,6 +330,8 @@ check('the key stays hidden', await shown(), ['password', false])
 check('it is still sent', (await send(page, 'getCategory'))[0], 200)
 await press(page, 'Show key').click()
 check('the key is shown again', await shown(), ['text', true])
+await page.getByLabel('API key').fill('Dark')
+check('a key named like a scheme', await press(page, 'Dark').getAttribute('aria-pressed'), 'false')
 await page.getByLabel('API key').fill('wrong')
 check('a wrong key', (await send(page, 'getCategory'))[0], 401)
 
