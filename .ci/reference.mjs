@@ -151,6 +151,13 @@ const served = await (await fetch(`${base}/openapi.json`)).json()
 for (const fact of [served.servers[0].variables.base_url.default, 'openapi.json', api.info.license.name])
   check(`${fact} at the top`, (await page.locator('.facts').textContent()).includes(fact))
 
+const marked = () => page.locator('nav [aria-current]').getAttribute('href')
+check('the overview is marked at first', await marked(), '#overview')
+await page.locator('nav a[href="#errors"]').click()
+await page.locator('nav [href="#errors"][aria-current]').waitFor()
+await page.evaluate(() => scrollTo(0, 0))
+await page.locator('nav [href="#overview"][aria-current]').waitFor()
+
 // --- Trying it ---
 check('optional parameters are empty',
   await part(page, 'listPets').locator('[name]').evaluateAll(all => all.map(({ value }) => value)), ['', '', '', ''])
@@ -307,7 +314,7 @@ const before = await place()
 await page.reload()
 await sleep(500)
 check('the place after a reload', Math.abs(await place() - before) <= 5 || [before, await place()])
-check('marked in the navigation', await page.locator('nav [aria-current]').getAttribute('href'), '#getCategory')
+check('marked in the navigation', await marked(), '#getCategory')
 check('the key after a reload', await page.getByLabel('API key').inputValue(), 'demo-business')
 check('the language after a reload', /^package main/.test(await list.locator('.sample pre').textContent()))
 const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)

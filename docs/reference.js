@@ -402,13 +402,14 @@ $('#hide').onclick = () => choose('keyHidden', !settings.keyHidden)
 $('nav').onclick = ({ target }) => { if (target.closest('a')) $('nav').togglePopover(false) }
 phone.onchange = () => { for (const details of all('.fold')) details.open = !phone.matches }
 
-// The navigation marks what is on the screen.
-const observer = new IntersectionObserver(entries => {
-  const seen = entries.find(entry => entry.isIntersecting), nav = $('nav')
-  if (!seen) return
-  const link = $(`[href="#${seen.target.id}"]`, nav)
+// The navigation marks the last section that begins in the upper fifth of the screen, or above it.
+const sections = all('main section, article')
+const observer = new IntersectionObserver(([{ rootBounds }]) => {
+  const seen = sections.findLast(section => section.getBoundingClientRect().top <= rootBounds.bottom) ?? sections[0]
+  const nav = $('nav'), link = $(`[href="#${seen.id}"]`, nav)
+  if (link.ariaCurrent) return
   $('[aria-current]', nav)?.removeAttribute('aria-current')
   link.ariaCurrent = 'true'
   nav.scrollTop = link.offsetTop - nav.clientHeight / 2
-}, { rootMargin: '-30% 0px -65%' })
-for (const section of all('article, .chapter')) observer.observe(section)
+}, { rootMargin: '-15% 0px -80%' })
+for (const section of sections) observer.observe(section)
