@@ -462,6 +462,8 @@ async function tryLimits() {
   await second.close()
   const fontSizes = await meter.locator('strong, span').evaluateAll(all => all.map(element => parseFloat(getComputedStyle(element).fontSize)))
   check('its size', fontSizes[0] >= 24 && fontSizes[0] > fontSizes[1] || fontSizes)
+  check('the reason below it, however long the wait', await meter.locator('strong, span').evaluateAll(
+    ([head, rest]) => rest.getBoundingClientRect().top >= head.getBoundingClientRect().bottom))
   const disabled = () => trainer.locator('.send').evaluateAll(buttons => buttons.every(button => button.disabled))
   check('Send is held back', [await disabled(), await button.isVisible(), await anyway.isVisible()], [true, true, true])
   check('the focus goes on', await anyway.evaluate(element => element === document.activeElement))
@@ -496,7 +498,9 @@ async function tryLimits() {
   }
   check('banned', [last, await state(), await disabled()], [403, 'banned', true])
   check('for minutes',
-    /Wait [45]\smin \d+\ss.*banned: too many requests over the limit/.test(await meter.textContent()) || await meter.textContent())
+    /Wait [45]\smin \d+\ss.*banned: too many requests over the limit/.test(await meter.textContent())
+      || await meter.textContent())
+  check('it is announced', /^Wait .*banned/.test(await meter.getByRole('status').textContent()))
   await moves('the ban')
   await look(trainer, 'banned')
   await trainer.context().close()

@@ -363,7 +363,7 @@ function logRequest(tryOut, entry) {
 }
 
 // --- The meter ---
-let ticking, wasWaiting = false
+let ticking, announced = false // or the wait that was announced
 
 function duration(seconds) {
   const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60
@@ -372,12 +372,12 @@ function duration(seconds) {
 }
 
 function drawMeter() {
-  const { state, waiting, limit, left, since, until } = reading(settings.key)
+  const { state, waiting, limit, left, since, until } = reading(settings.key), wait = waiting && state
   const meter = $('.meter'), bar = $('[role=meter]', meter), count = `${left} of ${limit} left`
   const remaining = until - Date.now(), time = duration(Math.ceil(remaining / 1000))
   const [head, rest] = {
-    new: ['No request yet', 'Send shows the limit'],
-    over: ['Window over', 'the next request begins a new one'],
+    new: ['No requests yet', 'send one to see the limit'],
+    over: ['Window over', 'the next request starts a new one'],
     wait: [`Wait ${time}`, `limit reached: ${count}`],
     banned: [`Wait ${time}`, 'banned: too many requests over the limit'],
   }[state] ?? [count, `new window in ${time}`]
@@ -386,8 +386,8 @@ function drawMeter() {
   bar.style.setProperty('--level', waiting ? 1 - remaining / (until - since) : left / limit)
   Object.assign(bar, { ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
   meter.dataset.state = state
-  if (waiting !== wasWaiting) $('[role=status]', meter).textContent = waiting ? `${head}, ${rest}` : 'You can send again'
-  wasWaiting = waiting
+  if (wait !== announced) $('[role=status]', meter).textContent = waiting ? `${head}, ${rest}` : 'You can send again'
+  announced = wait
   for (const tryOut of tryOuts) tryOut.update()
   clearTimeout(ticking)
   const step = remaining < 3_600_000 ? 1000 : 60_000 // when the text changes next; without a window nothing runs
