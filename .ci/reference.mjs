@@ -259,6 +259,14 @@ for (const [id, field, value, error] of [
     [/^Not sent/.test(await outcome(article)), await article.locator('.response *').count()], [true, 0])
 }
 check('nothing sent', sent, 0)
+for (const article of [part(page, 'getPet'), part(page, 'createPet')]) {
+  await article.locator('[aria-invalid=true]').fill('{"name": "O\'Malley", "categoryId": 1}')
+  check('a change clears what was wrong', await article.locator('[aria-invalid=true], .error:not(:empty)').count(), 0)
+}
+await press(page, 'JavaScript').first().click()
+const code = await part(page, 'getPet').locator('.sample pre').textContent()
+check('a quotation mark in a path', code.includes(`"${base}/pets/%7B%22name%22%3A%20%22O'Malley%22`) || code)
+await press(page, 'curl').first().click()
 
 // --- When there is no response ---
 await page.route(`${base}/categories/*`, route => route.abort())
@@ -371,6 +379,9 @@ for (const width of [360, 768, 1024]) {
     check('25 screens at most', height <= 25 || height)
     check('inputs of 16 px', [...new Set(sizes)], ['16px'])
     check('the try-out stands apart', apart >= 12 || apart)
+    const cut = page.locator('textarea').evaluateAll(all =>
+      all.filter(area => area.scrollHeight > area.clientHeight).length)
+    check('no body is cut off', await cut, 0)
     check('numeric keyboards', await page.locator('[inputmode=numeric]').evaluateAll(all => all.map(({ name }) => name)
       .every(name => /limit|after|Id$/.test(name))))
   }

@@ -236,6 +236,7 @@ class TryOut {
     for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
     this.mistake = mistake
     this.drawSample()
+    this.mark(() => '') // until the next check
     return this
   }
 
@@ -247,10 +248,10 @@ class TryOut {
     setText(this.sample, keyHidden ? sample(this.requestFor('•'.repeat(key.length))) : this.code)
   }
 
-  // check writes what is wrong below each field, and returns the first such field.
-  check() {
+  // mark writes what is wrong below each field, and returns the first such field.
+  mark(errorOf) {
     const controls = this.operation.inputs.map(input => {
-      const control = this.form.elements[input.name], error = checkInput(input, control.value) ?? ''
+      const control = this.form.elements[input.name], error = errorOf(input, control.value) ?? ''
       control.ariaInvalid = error !== ''
       setText($(`#${control.id}-error`), error)
       return control
@@ -259,10 +260,10 @@ class TryOut {
   }
 
   checkAndSend(mode) {
-    const wrong = this.check()
+    const wrong = this.mark(checkInput)
     if (!wrong) return this.send(mode)
     wrong.focus()
-    this.outcome.replaceChildren('Not sent: correct the field marked above.')
+    this.outcome.replaceChildren('Not sent: a field was not valid.')
     this.response.replaceChildren()
   }
 
