@@ -159,6 +159,7 @@ await page.evaluate(() => scrollTo(0, 0))
 await page.locator('nav [href="#overview"][aria-current]').waitFor()
 
 // --- Trying it ---
+check('the log is empty', await page.locator('aside').getByText('The requests you send are listed here').isVisible())
 check('optional parameters are empty',
   await part(page, 'listPets').locator('[name]').evaluateAll(all => all.map(({ value }) => value)), ['', '', '', ''])
 check('an example is a placeholder', await part(page, 'listPets').getByLabel('limit').getAttribute('placeholder'), '20')
@@ -326,14 +327,15 @@ check('marked in the navigation', await marked(), '#getCategory')
 check('the key after a reload', await page.getByLabel('API key').inputValue(), 'demo-business')
 check('the language after a reload', /^package main/.test(await list.locator('.sample pre').textContent()))
 const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-for (const [scheme, color] of [['Dark', 'rgb(17, 21, 27)'], ['Light', 'rgb(255, 255, 255)'], ['Dark', 'rgb(17, 21, 27)']]) {
+const white = 'rgb(255, 255, 255)', black = 'rgb(17, 21, 27)'
+for (const [scheme, color] of [['Dark', black], ['Light', white], ['Dark', black]]) {
   await press(page.locator('nav'), scheme).click()
   check(scheme, await background(), color)
 }
 await page.reload()
-check('dark after a reload', await background(), 'rgb(17, 21, 27)')
+check('dark after a reload', await background(), black)
 await press(page.locator('nav'), 'System').click()
-check('as the system', await background(), 'rgb(255, 255, 255)')
+check('as the system', await background(), white)
 check('the key is kept for the session alone', await page.evaluate(() =>
   [Object.keys(localStorage).sort(), JSON.stringify(localStorage).includes('demo-'), document.cookie]), [['language', 'scheme'], false, ''])
 const shown = async () => [await page.locator('#key').getAttribute('type'), (await list.locator('.sample pre').textContent()).includes('demo-business')]
@@ -351,7 +353,10 @@ await page.getByLabel('API key').fill('wrong')
 check('a wrong key', (await send(page, 'getCategory'))[0], 401)
 
 // --- On paper ---
+await press(page, 'Dark').click()
 await page.emulateMedia({ media: 'print' })
+check('on white paper', await background(), white)
+check('over its whole width', await page.locator('#createPet .about').evaluate(about => about.offsetWidth) > 1200)
 check('no forms in print', await page.locator('form, button, input, nav, aside').locator('visible=true').count(), 0)
 check('examples in print',
   await page.locator('figure').evaluateAll(all => all.every(figure => figure.checkVisibility({ contentVisibilityAuto: true }))))

@@ -158,7 +158,7 @@ function drawOverview() {
   $('#overview').append(...prose(introduction.text), ...chapters.map(({ title, id, text }) =>
     el('section', { id, class: 'chapter' }, el('h2', {}, title), ...prose(text))))
   $('#errors')?.append(el('p', {}, 'Every operation can return these:'),
-    ...sharedStatuses.map(status => drawResponse(status, operations[0].responses[status])))
+    el('div', {}, ...sharedStatuses.map(status => drawResponse(status, operations[0].responses[status]))))
 }
 
 function drawPage() {
