@@ -294,17 +294,37 @@ func TestTextsOfTheDescription(t *testing.T) {
 	}
 }
 
-// The page loads nothing that the server does not have. All else about it is tested in a browser.
+// The page loads nothing that the server does not have, and none of its scripts makes HTML or code of a text. All else
+// about it is tested in a browser.
 func TestFilesOfThePage(t *testing.T) {
 	s := freshService(t)
-	files := regexp.MustCompile(`"(/docs/[^"]+|/openapi\.json)"|from '(/[^']+)'`)
-	found := files.FindAllStringSubmatch(read(t, "docs/index.html")+read(t, "docs/reference.js"), -1)
-	if len(found) < 3 {
-		t.Errorf("found only %q", found)
+	scripts, err := filepath.Glob("docs/*.js")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("scripts: %q, %v", scripts, err)
 	}
-	for _, file := range found {
-		if resp := s.do("GET "+file[1]+file[2], "", "Authorization"); resp.StatusCode != 200 {
-			t.Fatalf("the page needs %s: status %d", file[1]+file[2], resp.StatusCode)
+	text := read(t, "docs/index.html")
+	unsafe := regexp.MustCompile(`(?i)(inner|outer|adjacent|set|parse)\w*html|parseFromString|contextualFragment|srcdoc|` +
+		`document\.write|\beval\b|new Function|https?://`)
+	for _, script := range scripts {
+		source := read(t, script)
+		if found := unsafe.FindAllString(source, -1); found != nil {
+			t.Errorf("%s has %q", script, found)
+		}
+		text += source
+	}
+	files := regexp.MustCompile(`"(/docs/[^"]+|/openapi\.json)"|from '([^']+)'`)
+	needed := map[string]bool{}
+	for _, file := range files.FindAllStringSubmatch(text, -1) {
+		needed[strings.Replace(file[1]+file[2], "./", "/docs/", 1)] = true
+	}
+	for _, script := range scripts {
+		if !needed["/"+script] {
+			t.Errorf("nothing loads %s", script)
+		}
+	}
+	for file := range needed {
+		if resp := s.do("GET "+file, "", "Authorization"); resp.StatusCode != 200 {
+			t.Errorf("the page needs %s: status %d", file, resp.StatusCode)
 		}
 	}
 }

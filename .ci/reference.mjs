@@ -21,7 +21,8 @@ for (const event of ['SIGHUP', 'SIGINT', 'SIGTERM', 'uncaughtException']) proces
 setTimeout(quit, 300_000, 'not finished after 5 minutes').unref()
 
 execFileSync('go', ['build', '-o', binary, '.'], { cwd: root, stdio: 'inherit' })
-server = spawn(binary, ['-addr', 'localhost:0', '-data', join(temp, 'data.json')], { stdio: ['ignore', 'ignore', 'pipe'] })
+server = spawn(binary, ['-addr', 'localhost:0', '-data', join(temp, 'data.json')],
+  { stdio: ['ignore', 'ignore', 'pipe'] })
 const base = await new Promise((resolve, reject) => {
   let output = ''
   server.stderr.on('data', chunk => {
@@ -59,7 +60,9 @@ async function newPage({ width = 1280, height = 800, scheme = 'light', context }
   await page.clock.install()
   await page.addInitScript(() => {
     globalThis.counts = { shifted: 0, timers: 0, writes: 0 }
-    new PerformanceObserver(list => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) counts.shifted += entry.value })
+    new PerformanceObserver(list => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) counts.shifted += entry.value
+    })
       .observe({ type: 'layout-shift', buffered: true })
     for (const name of ['setTimeout', 'setInterval', 'requestAnimationFrame']) {
       const original = globalThis[name]
@@ -109,7 +112,9 @@ async function send(page, id, values = {}) {
 }
 
 async function responseTo(page, article, act) {
-  const [response] = await Promise.all([page.waitForResponse(response => !response.url().startsWith(`${base}/docs/`)), act()])
+  const [response] = await Promise.all([
+    page.waitForResponse(response => !response.url().startsWith(`${base}/docs/`)), act()
+  ])
   if (response.status() >= 400) provoked.push(response.status())
   await article.locator('form:not(.busy)').waitFor()
   const shown = article.locator('.response pre')
@@ -134,7 +139,8 @@ for (const { operationId, summary, address, responses } of operations) {
   check(`${operationId}: no shared header`, text.includes('X-RateLimit'), false)
 }
 const badges = ['Deprecated, removed after 5 December 2030', 'Beta', 'Experimental']
-for (const place of ['nav', 'main']) check(`badges in ${place}`, await page.locator(`${place} .badge`).allTextContents(), badges)
+for (const place of ['nav', 'main'])
+  check(`badges in ${place}`, await page.locator(`${place} .badge`).allTextContents(), badges)
 check('no try-out of listOrders', await part(page, 'listOrders').locator('form, input, button').count(), 0)
 check('listOrders says so', /no try-out/.test(await part(page, 'listOrders').textContent()))
 check('the one form that is missing', await page.locator('form').count(), operations.length - 1)
@@ -151,7 +157,15 @@ const served = await (await fetch(`${base}/openapi.json`)).json()
 for (const fact of [served.servers[0].variables.base_url.default, 'openapi.json', api.info.license.name])
   check(`${fact} at the top`, (await page.locator('.facts').textContent()).includes(fact))
 
+const marked = () => page.locator('nav [aria-current]').getAttribute('href')
+check('the overview is marked at first', await marked(), '#overview')
+await page.locator('nav a[href="#errors"]').click()
+await page.locator('nav [href="#errors"][aria-current]').waitFor()
+await page.evaluate(() => scrollTo(0, 0))
+await page.locator('nav [href="#overview"][aria-current]').waitFor()
+
 // --- Trying it ---
+check('the log is empty', await page.locator('aside').getByText('The requests you send are listed here').isVisible())
 check('optional parameters are empty',
   await part(page, 'listPets').locator('[name]').evaluateAll(all => all.map(({ value }) => value)), ['', '', '', ''])
 check('an example is a placeholder', await part(page, 'listPets').getByLabel('limit').getAttribute('placeholder'), '20')
@@ -176,19 +190,23 @@ for (const [i, { name, id, caption, example }] of errors.entries()) {
 await page.reload()
 
 const name = '<img src=x onerror=alert(1)>'
-const creating = part(page, 'createCategory'), bodyOf = article => article.getByLabel('body').inputValue().then(JSON.parse)
+const creating = part(page, 'createCategory')
+const bodyOf = article => article.getByLabel('body').inputValue().then(JSON.parse)
 check('an example chosen',
-  [await press(creating, 'All fields').click(), await bodyOf(creating)].pop(), { name: 'Birds', description: 'From canaries to parrots' })
+  [await press(creating, 'All fields').click(), await bodyOf(creating)].pop(),
+  { name: 'Birds', description: 'From canaries to parrots' })
 await creating.getByRole('group', { name: 'Examples' }).getByRole('button').nth(1).click()
 check('another example', await bodyOf(creating), { name: 'Birds' })
 await press(creating, 'All fields').click()
 check('a category',
   await send(page, 'createCategory'), [201, { id: 5, name: 'Birds', description: 'From canaries to parrots' }])
 check('a pet',
-  await send(page, 'createPet', { body: { name, categoryId: 5 } }), [201, { id: 6, name, categoryId: 5, status: 'available' }])
+  await send(page, 'createPet', { body: { name, categoryId: 5 } }),
+  [201, { id: 6, name, categoryId: 5, status: 'available' }])
 check('its name is text', await part(page, 'createPet').locator('.response pre').getByText(name).count(), 1)
 check('no image', await page.locator('img').count(), 0)
-const offered = await page.locator('#getInventory-petId').evaluate(input => [...input.list.options].map(({ value }) => value))
+const offered = await page.locator('#getInventory-petId')
+  .evaluate(input => [...input.list.options].map(({ value }) => value))
 check('its id is offered', offered, ['6'])
 const location = part(page, 'createPet').getByRole('row', { name: 'Location' }).locator('td').last()
 check('its Location', await location.textContent(), '/pets/6')
@@ -219,7 +237,8 @@ check('the log is outside the operations',
 check('newest first',
   (await rows.locator('td:nth-child(2)').allTextContents()).slice(0, 4), ['GET', 'DELETE', 'GET', 'GET'])
 check('what it says',
-  (await rows.first().locator('td').allTextContents()).map(text => text.replace(/\d\d:\d\d:\d\d|9\d\d/, '')), ['', 'GET', '/pets?limit=2&after=0', '200', ''])
+  (await rows.first().locator('td').allTextContents()).map(text => text.replace(/\d\d:\d\d:\d\d|9\d\d/, '')),
+  ['', 'GET', '/pets?limit=2&after=0', '200', ''])
 check('the statuses', (await rows.locator('td:nth-child(4)').allTextContents()).slice(0, 3), ['200', '204', '404'])
 await press(rows.nth(9), '/categories').click()
 check('a response again', JSON.parse(await creating.locator('.response pre').textContent()).name, 'Birds')
@@ -238,7 +257,8 @@ for (const [id, field, value, error] of [
   ['createPet', 'body', '{"name": "Pip"}', 'categoryId is missing.'],
   ['createPet', 'body', '{"name": " ", "categoryId": 1}', 'name must be 1 to 200 characters, not blank.'],
   ['createPet', 'body', '{"name": "Pip", "categoryId": 1.0}', 'categoryId must be an integer (int64).'],
-  ['createPet', 'body', '{"name": "Pip", "categoryId": 1, "status": "lost"}', 'status must be one of available, pending, sold.'],
+  ['createPet', 'body', '{"name": "Pip", "categoryId": 1, "status": "lost"}',
+    'status must be one of available, pending, sold.'],
   ['createOrder', 'body', '{"shipDate": "tomorrow"}', 'shipDate must be a date-time such as 2026-12-01T12:00:00Z.'],
   ['createOrder', 'body', '{"petId": null}', 'petId must be an integer (int64).'],
 ]) {
@@ -252,6 +272,14 @@ for (const [id, field, value, error] of [
     [/^Not sent/.test(await outcome(article)), await article.locator('.response *').count()], [true, 0])
 }
 check('nothing sent', sent, 0)
+for (const article of [part(page, 'getPet'), part(page, 'createPet')]) {
+  await article.locator('[aria-invalid=true]').fill('{"name": "O\'Malley", "categoryId": 1}')
+  check('a change clears what was wrong', await article.locator('[aria-invalid=true], .error:not(:empty)').count(), 0)
+}
+await press(page, 'JavaScript').first().click()
+const code = await part(page, 'getPet').locator('.sample pre').textContent()
+check('a quotation mark in a path', code.includes(`"${base}/pets/%7B%22name%22%3A%20%22O'Malley%22`) || code)
+await press(page, 'curl').first().click()
 
 // --- When there is no response ---
 await page.route(`${base}/categories/*`, route => route.abort())
@@ -270,7 +298,8 @@ await part(page, 'listInventory').getByText('200 OK').waitFor()
 
 // --- The same request in other languages ---
 const quoted = `{\n  "name": "D'Artagnan $HOME \\"!\\" \\\\ \`é\`",\n  "categoryId": 5\n}`
-const run = (command, ...args) => execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+const run = (command, ...args) =>
+  execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
 const go = join(temp, 'main.go')
 const runners = {
   curl: text => run('bash', '-c', `${text} -s`),
@@ -294,7 +323,8 @@ for (const [language, run] of Object.entries(runners)) {
   await press(pet, 'Copy').waitFor()
 }
 check('long lines scroll',
-  await pet.locator('.sample pre').evaluate(pre => [getComputedStyle(pre).whiteSpace, getComputedStyle(pre).overflowX]), ['pre', 'auto'])
+  await pet.locator('.sample pre').evaluate(pre => [getComputedStyle(pre).whiteSpace, getComputedStyle(pre).overflowX]),
+  ['pre', 'auto'])
 
 // --- The place, and what is remembered ---
 await page.locator('nav a[href="#getCategory"]').click()
@@ -307,21 +337,26 @@ const before = await place()
 await page.reload()
 await sleep(500)
 check('the place after a reload', Math.abs(await place() - before) <= 5 || [before, await place()])
-check('marked in the navigation', await page.locator('nav [aria-current]').getAttribute('href'), '#getCategory')
+check('marked in the navigation', await marked(), '#getCategory')
 check('the key after a reload', await page.getByLabel('API key').inputValue(), 'demo-business')
 check('the language after a reload', /^package main/.test(await list.locator('.sample pre').textContent()))
 const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-for (const [scheme, color] of [['Dark', 'rgb(17, 21, 27)'], ['Light', 'rgb(255, 255, 255)'], ['Dark', 'rgb(17, 21, 27)']]) {
+const white = 'rgb(255, 255, 255)', black = 'rgb(17, 21, 27)'
+for (const [scheme, color] of [['Dark', black], ['Light', white], ['Dark', black]]) {
   await press(page.locator('nav'), scheme).click()
   check(scheme, await background(), color)
 }
 await page.reload()
-check('dark after a reload', await background(), 'rgb(17, 21, 27)')
+check('dark after a reload', await background(), black)
 await press(page.locator('nav'), 'System').click()
-check('as the system', await background(), 'rgb(255, 255, 255)')
+check('as the system', await background(), white)
 check('the key is kept for the session alone', await page.evaluate(() =>
-  [Object.keys(localStorage).sort(), JSON.stringify(localStorage).includes('demo-'), document.cookie]), [['language', 'scheme'], false, ''])
-const shown = async () => [await page.locator('#key').getAttribute('type'), (await list.locator('.sample pre').textContent()).includes('demo-business')]
+  [Object.keys(localStorage).sort(), JSON.stringify(localStorage).includes('demo-'), document.cookie]),
+  [['language', 'scheme'], false, ''])
+const shown = async () => [
+  await page.locator('#key').getAttribute('type'),
+  (await list.locator('.sample pre').textContent()).includes('demo-business'),
+]
 check('the key is shown', await shown(), ['text', true])
 await press(page, 'Hide key').click()
 check('the key is hidden', await shown(), ['password', false])
@@ -330,14 +365,20 @@ check('the key stays hidden', await shown(), ['password', false])
 check('it is still sent', (await send(page, 'getCategory'))[0], 200)
 await press(page, 'Show key').click()
 check('the key is shown again', await shown(), ['text', true])
+await page.getByLabel('API key').fill('Dark')
+check('a key named like a scheme', await press(page, 'Dark').getAttribute('aria-pressed'), 'false')
 await page.getByLabel('API key').fill('wrong')
 check('a wrong key', (await send(page, 'getCategory'))[0], 401)
 
 // --- On paper ---
+await press(page, 'Dark').click()
 await page.emulateMedia({ media: 'print' })
+check('on white paper', await background(), white)
+check('over its whole width', await page.locator('#createPet .about').evaluate(about => about.offsetWidth) > 1200)
 check('no forms in print', await page.locator('form, button, input, nav, aside').locator('visible=true').count(), 0)
 check('examples in print',
-  await page.locator('figure').evaluateAll(all => all.every(figure => figure.checkVisibility({ contentVisibilityAuto: true }))))
+  await page.locator('figure').evaluateAll(all => all.every(
+    figure => figure.checkVisibility({ contentVisibilityAuto: true }))))
 await page.context().close()
 
 // --- Finding one's way at each width ---
@@ -356,12 +397,17 @@ for (const width of [360, 768, 1024]) {
   if (width === 360) {
     const { height, sizes, apart } = await page.evaluate(() => ({
       height: document.documentElement.scrollHeight / 640,
-      sizes: [...document.querySelectorAll('input, select, textarea')].map(element => getComputedStyle(element).fontSize),
-      apart: document.querySelector('form').getBoundingClientRect().top - document.querySelector('.about').getBoundingClientRect().bottom,
+      sizes: [...document.querySelectorAll('input, select, textarea')].map(
+        element => getComputedStyle(element).fontSize),
+      apart: document.querySelector('form').getBoundingClientRect().top
+        - document.querySelector('.about').getBoundingClientRect().bottom,
     }))
     check('25 screens at most', height <= 25 || height)
     check('inputs of 16 px', [...new Set(sizes)], ['16px'])
     check('the try-out stands apart', apart >= 12 || apart)
+    const cut = page.locator('textarea').evaluateAll(all =>
+      all.filter(area => area.scrollHeight > area.clientHeight).length)
+    check('no body is cut off', await cut, 0)
     check('numeric keyboards', await page.locator('[inputmode=numeric]').evaluateAll(all => all.map(({ name }) => name)
       .every(name => /limit|after|Id$/.test(name))))
   }
@@ -370,7 +416,8 @@ for (const width of [360, 768, 1024]) {
 const broad = await open({ width: 1920 })
 check('the page is in the middle of a broad screen', await broad.evaluate(() => {
   const box = selector => document.querySelector(selector).getBoundingClientRect()
-  return [box('header').width, Math.round(box('nav').left + box('.column').right - document.documentElement.clientWidth)]
+  return [box('header').width,
+    Math.round(box('nav').left + box('.column').right - document.documentElement.clientWidth)]
 }), [1920, 0])
 const long = part(broad, 'createOrder')
 await broad.setViewportSize({ width: 1280, height: 800 })
@@ -440,7 +487,8 @@ async function tryLimits() {
   const stopped = await meter.locator('strong').textContent()
   await sleep(300)
   check('stopped',
-    [await meter.locator('strong').textContent(), await second.locator('.meter strong').textContent()], [stopped, stopped])
+    [await meter.locator('strong').textContent(), await second.locator('.meter strong').textContent()],
+    [stopped, stopped])
   const seen = new Set()
   trainer.on('response', async response => seen.add(response.status()))
   await many.click()
@@ -451,13 +499,17 @@ async function tryLimits() {
   check('the wait', /Wait \d+\ss/.test(await meter.textContent()))
   check('also in the other tab', await second.locator('.meter').getAttribute('data-state'), 'wait')
   await second.close()
-  const fontSizes = await meter.locator('strong, span').evaluateAll(all => all.map(element => parseFloat(getComputedStyle(element).fontSize)))
+  const fontSizes = await meter.locator('strong, span').evaluateAll(all =>
+    all.map(element => parseFloat(getComputedStyle(element).fontSize)))
   check('its size', fontSizes[0] >= 24 && fontSizes[0] > fontSizes[1] || fontSizes)
+  check('the reason below it, however long the wait', await meter.locator('strong, span').evaluateAll(
+    ([head, rest]) => rest.getBoundingClientRect().top >= head.getBoundingClientRect().bottom))
   const disabled = () => trainer.locator('.send').evaluateAll(buttons => buttons.every(button => button.disabled))
   check('Send is held back', [await disabled(), await button.isVisible(), await anyway.isVisible()], [true, true, true])
   check('the focus goes on', await anyway.evaluate(element => element === document.activeElement))
   check('Send stands first',
-    await lists.locator('.actions button').locator('visible=true').allTextContents(), ['Send', 'Send until 429', 'Send anyway'])
+    await lists.locator('.actions button').locator('visible=true').allTextContents(),
+    ['Send', 'Send until 429', 'Send anyway'])
   const width = () => meter.locator('i').evaluate(element => element.getBoundingClientRect().width)
   const moves = async what => {
     await sleep(1200) // until the bar has come down
@@ -487,7 +539,9 @@ async function tryLimits() {
   }
   check('banned', [last, await state(), await disabled()], [403, 'banned', true])
   check('for minutes',
-    /Wait [45]\smin \d+\ss.*banned: too many requests over the limit/.test(await meter.textContent()) || await meter.textContent())
+    /Wait [45]\smin \d+\ss.*banned: too many requests over the limit/.test(await meter.textContent())
+      || await meter.textContent())
+  check('it is announced', /^Wait .*banned/.test(await meter.getByRole('status').textContent()))
   await moves('the ban')
   await look(trainer, 'banned')
   await trainer.context().close()
@@ -516,7 +570,8 @@ await Promise.all([tryLimits(), lookAround()])
 const noisy = logged.length
 for (const [what, url, response] of [
   ['no description', '/openapi.json', { status: 503, body: '' }],
-  ['a script that the browser cannot read', '/docs/description.js', { contentType: 'text/javascript', body: 'import x from "y" wth {}' }],
+  ['a script that the browser cannot read', '/docs/description.js',
+    { contentType: 'text/javascript', body: 'import x from "y" wth {}' }],
 ]) {
   const page = await newPage()
   await page.route(base + url, route => route.fulfill(response))
@@ -529,27 +584,34 @@ logged.length = noisy
 
 const bare = await newPage()
 await bare.addInitScript(() => {
-  for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(globalThis, name, { get() { throw new Error(name) } })
+  for (const name of ['localStorage', 'sessionStorage'])
+    Object.defineProperty(globalThis, name, { get() { throw new Error(name) } })
 })
 const changed = structuredClone(served)
-changed.paths['/categories'].get.parameters.push({ name: 'X-Trace', in: 'header', description: '', schema: { type: 'string' } })
+const inHeader = { name: 'X-Trace', in: 'header', description: '', schema: { type: 'string' } }
+changed.paths['/categories'].get.parameters.push(inHeader)
 await bare.route(`${base}/openapi.json`, route => route.fulfill({ json: changed }))
 await bare.goto(base)
 await press(bare, 'Business').click()
 await fill(part(bare, 'listCategories'), { 'X-Trace': 'abc', limit: '1' })
-const [traced] = await Promise.all([bare.waitForRequest(/categories/), press(part(bare, 'listCategories'), 'Send').click()])
+const [traced] = await Promise.all([
+  bare.waitForRequest(/categories/), press(part(bare, 'listCategories'), 'Send').click()
+])
 check('a parameter in the header', [traced.url(), traced.headers()['x-trace']], [`${base}/categories?limit=1`, 'abc'])
 await part(bare, 'listCategories').getByText('200 OK').waitFor()
 await press(bare, 'Dark').click()
 await bare.context().close()
 
 // --- What it costs ---
-const files = ['/', '/docs/keys.json', '/docs/icon.svg', ...[...requested].filter(path => /^\/docs\/.*(js|css)$|^\/openapi/.test(path))]
+const files = ['/', '/docs/keys.json', '/docs/icon.svg',
+  ...[...requested].filter(path => /^\/docs\/.*(js|css)$|^\/openapi/.test(path))
+]
 const sizes = await Promise.all(files.map(async file => (await (await fetch(base + file)).arrayBuffer()).byteLength))
 check('220 KiB at first', sizes.reduce((sum, size) => sum + size) <= 220 * 1024 || sizes)
 const icon = await fetch(`${base}/docs/icon.svg`)
 check('the icon',
-  [icon.headers.get('Content-Type'), (await icon.text()).length < 1024, requested.has('/favicon.ico')], ['image/svg+xml', true, false])
+  [icon.headers.get('Content-Type'), (await icon.text()).length < 1024, requested.has('/favicon.ico')],
+  ['image/svg+xml', true, false])
 
 check('requests to other origins', strayed, [])
 const failed = /^Failed to load resource: the server responded with a status of (\d+) /

@@ -22,8 +22,8 @@ export function reading(key) {
   return { ...last, waiting: last.state === 'wait' || last.state === 'banned' }
 }
 
-function keep(key, reading) {
-  readings[key] = reading
+function keep(key, last) {
+  readings[key] = last
   remember('sessionStorage', 'readings', readings)
   newReading.dispatchEvent(new Event('change'))
 }
@@ -89,8 +89,8 @@ export const samples = {
     if (body !== undefined) lines.push(`--data-raw ${quote(body)}`)
     return [`curl -i -X ${method}`, quote(url), ...lines].join(' \\\n  ')
   },
-  JavaScript: ({ method, url, headers, body }) => `fetch('${url}', {
-  method: '${method}',
+  JavaScript: ({ method, url, headers, body }) => `fetch("${url}", {
+  method: "${method}",
   headers: ${JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')},${body === undefined ? '' : `
   body: ${literal(body, '`', /[`\\$]/)},`}
 }).then(async response => {
@@ -100,8 +100,8 @@ export const samples = {
 
 connection = http.client.${url.startsWith('https') ? 'HTTPSConnection' : 'HTTPConnection'}("${new URL(url).host}")
 connection.request("${method}", "${url.slice(new URL(url).origin.length)}",
-    headers=${JSON.stringify(headers, null, 4).replaceAll('\n', '\n    ')},${body === undefined ? '' : `
-    body=${literal(body, "'''", /'|\\/)}.encode(),`})
+    headers=${JSON.stringify(headers, null, 4).replaceAll('\n', '\n    ')}${body === undefined ? '' : `,
+    body=${literal(body, "'''", /'|\\/)}.encode()`})
 response = connection.getresponse()
 print(response.status, response.read().decode())`,
   Go: ({ method, url, headers, body = '' }) => `package main

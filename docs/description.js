@@ -79,8 +79,8 @@ const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 const parseNumber = source => /^-?\d+$/.test(source) ? BigInt(source) : Number(source)
 
 function checkValue(name, value, schema) {
-  const s = resolve(schema), kind = Array.isArray(value) ? 'array' : typeof value === 'bigint' ? 'integer' : typeof value
-  const size = kind === 'string' ? [...value].length : value?.length
+  const s = resolve(schema), size = typeof value === 'string' ? [...value].length : value?.length
+  const kind = Array.isArray(value) ? 'array' : typeof value === 'bigint' ? 'integer' : typeof value
   if (value === null || (s.type && kind !== s.type && !(kind === 'integer' && s.type === 'number')))
     return `${name} must be ${/^[aeiou]/.test(s.type) ? 'an' : 'a'} ${typeOf(s)}.`
   if (s.format === 'int64' && BigInt.asIntN(64, value) !== value) return `${name} must be a 64-bit integer.`

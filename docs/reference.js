@@ -8,7 +8,6 @@ import {
 
 const $ = (selector, root = document) => root.querySelector(selector)
 const all = (selector, root = document) => [...root.querySelectorAll(selector)]
-const clone = id => $(`#${id}`).content.firstElementChild.cloneNode(true)
 
 function el(name, attributes = {}, ...children) {
   const element = document.createElement(name)
@@ -33,18 +32,19 @@ function choose(setting, value) {
   drawSettings()
 }
 
-function drawChoices(setting, group, values, nameOf = value => value) {
+function drawChoices(group, values, nameOf = value => value) {
   group.append(...values.map((value, i) =>
-    Object.assign(button(nameOf(value, i), () => choose(setting, value)), { value })))
+    Object.assign(button(nameOf(value, i), () => choose(group.dataset.setting, value)), { value })))
 }
 
 function drawSettings() {
-  const { key, keyHidden, language, scheme } = settings, input = $('#key')
+  const { key, keyHidden, scheme } = settings, input = $('#key')
   if (input.value.trim() !== key) input.value = key
   input.type = keyHidden ? 'password' : 'text'
   setText($('#hide'), keyHidden ? 'Show key' : 'Hide key')
   document.documentElement.style.colorScheme = scheme === 'System' ? '' : scheme.toLowerCase()
-  for (const button of all('.choices [value]')) button.ariaPressed = [key, language, scheme].includes(button.value)
+  for (const group of all('[data-setting]'))
+    for (const choice of group.children) choice.ariaPressed = choice.value === settings[group.dataset.setting]
   for (const tryOut of tryOuts) tryOut.drawSample()
   drawMeter()
 }
@@ -64,14 +64,14 @@ function prose(text = '') {
 
 const drawRow = cells => el('tr', {}, ...cells.map(content => el('td', {}, ...content)))
 function table(kind, head, rows = []) {
-  const names = head.map(name => el('th', { scope: 'col' }, ...inline(name)))
-  return el('table', { class: kind }, el('thead', {}, el('tr', {}, ...names)), el('tbody', {}, ...rows.map(drawRow)))
+  const top = el('tr', {}, ...head.map(name => el('th', { scope: 'col' }, ...inline(name))))
+  return el('table', { class: kind }, el('thead', {}, top), el('tbody', {}, ...rows.map(drawRow)))
 }
 
 function fieldTable(fields) {
   const rows = fields.map(({ name, in: place, required, schema, description = '' }) => {
-    const { default: preset } = resolve(schema), range = rangeOf(schema)
-    const notes = [range, preset !== undefined && `default ${preset}`].filter(Boolean).map(note => el('small', {}, note))
+    const { default: value } = resolve(schema), preset = value !== undefined && `default ${value}`
+    const notes = [rangeOf(schema), preset].filter(Boolean).map(note => el('small', {}, note))
     const kind = [place, required && 'required'].filter(Boolean).join(', ')
     return [[el('code', {}, name), el('small', {}, kind)], [typeOf(schema), ...notes], inline(description)]
   })
@@ -92,8 +92,8 @@ const phone = matchMedia('(max-width: 40rem)') // as in the style sheet
 
 function badges({ deprecated, 'x-deprecated-sunset': sunset, 'x-stability': stability }) {
   const date = sunset && new Date(sunset).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-  const warning = deprecated && el('span', { class: 'badge warn' }, `Deprecated${date ? `, removed after ${date}` : ''}`)
-  return [warning, stability && el('span', { class: 'badge' }, capitalize(stability))].filter(Boolean)
+  const notice = deprecated && el('span', { class: 'badge warn' }, `Deprecated${date ? `, removed after ${date}` : ''}`)
+  return [notice, stability && el('span', { class: 'badge' }, capitalize(stability))].filter(Boolean)
 }
 
 // fold keeps what is long out of the way on a phone.
@@ -104,12 +104,9 @@ function fold(title, gist, ...content) {
 
 function drawOperation(operation) {
   const { operationId, summary, description, inputs, body, responses } = operation
-  const article = clone('operation'), about = $('.about', article)
   const tryOut = operation['x-hideTryItPanel'] ? undefined : new TryOut(operation)
-  article.id = operationId
-  Object.assign($('h4 a', article), { href: `#${operationId}`, textContent: summary })
-  $('.address', article).append(...address(operation), ...badges(operation))
-  about.append(...prose(description))
+  const about = el('div', { class: 'about' }, el('h4', {}, el('a', { href: `#${operationId}` }, summary)),
+    el('p', { class: 'address' }, ...address(operation), ...badges(operation)), ...prose(description))
   const parameters = inputs.filter(input => input !== body), fields = body && fieldsOf(body.schema)
   if (parameters.length) about.append(fold('Parameters', namesOf(parameters), fieldTable(parameters)))
   if (body) about.append(fold('Body', namesOf(fields), ...prose(resolve(body.schema).description), fieldTable(fields)))
@@ -117,8 +114,8 @@ function drawOperation(operation) {
   const also = ['Also ', sharedStatuses.join(', '), ': see ', el('a', { href: '#errors' }, 'Errors')]
   about.append(fold('Responses', own.join(', '), ...own.map(status => drawResponse(status, responses[status], tryOut))),
     el('p', { class: 'also' }, ...also))
-  article.append(tryOut?.form ?? el('p', { class: 'try none' }, 'There is no try-out here: the description turns it off.'))
-  return article
+  return el('article', { id: operationId }, about,
+    tryOut?.form ?? el('p', { class: 'try none' }, 'There is no try-out here: openapi.json sets x-hideTryItPanel.'))
 }
 
 function drawResponse(status, reference, tryOut) {
@@ -153,25 +150,26 @@ function drawGroup(tag, level) {
 }
 
 function drawOverview() {
-  const { title, version, license } = api.info, [server] = api.servers
+  const { title, version, license } = api.info, { url, variables } = api.servers[0]
   document.title = $('h1').textContent = title
   $('.brand').append(title, el('small', {}, version))
-  $('.facts').append('Base URL: ', el('code', {}, server.variables?.base_url?.default ?? server.url), ' · Description: ',
+  $('.facts').append('Base URL: ', el('code', {}, variables?.base_url?.default ?? url), ' · Description: ',
     el('a', { href: '/openapi.json' }, 'openapi.json'), ' · License: ', el('a', { href: license.url }, license.name))
   $('#overview').append(...prose(introduction.text), ...chapters.map(({ title, id, text }) =>
     el('section', { id, class: 'chapter' }, el('h2', {}, title), ...prose(text))))
   $('#errors')?.append(el('p', {}, 'Every operation can return these:'),
-    ...sharedStatuses.map(status => drawResponse(status, operations[0].responses[status])))
+    el('div', {}, ...sharedStatuses.map(status => drawResponse(status, operations[0].responses[status]))))
 }
 
 function drawPage() {
   const groups = api.tags.filter(tag => !tag['x-parent']).map(tag => drawGroup(tag, 2))
-  const links = [{ id: 'overview', title: 'Overview' }, ...chapters].map(({ id, title }) => el('a', { href: `#${id}` }, title))
+  const parts = [{ id: 'overview', title: 'Overview' }, ...chapters]
   drawOverview()
-  $('nav ul').append(...links.map(link => el('li', {}, link)), ...groups.map(({ entry }) => entry))
+  $('nav ul').append(...parts.map(({ id, title }) => el('li', {}, el('a', { href: `#${id}` }, title))),
+    ...groups.map(({ entry }) => entry))
   $('main').append(...groups.map(({ section }) => section))
-  drawChoices('scheme', $('nav .choices'), ['System', 'Light', 'Dark'])
-  drawChoices('key', $('.key .choices'), demoKeys.map(({ key }) => key), (_, i) => capitalize(demoKeys[i].plan))
+  drawChoices($('nav .choices'), ['System', 'Light', 'Dark'])
+  drawChoices($('.key .choices'), demoKeys.map(({ key }) => key), (_, i) => capitalize(demoKeys[i].plan))
   $('.log div').append(table('requests', ['Time', 'Method', 'Path', 'Status', 'Remaining']))
   $('.log').open = matchMedia('(min-width: 75rem)').matches
   $('.missing').remove()
@@ -205,14 +203,14 @@ class TryOut {
 
   constructor(operation) {
     this.operation = operation
-    this.form = clone('try')
+    this.form = $('#try').content.firstElementChild.cloneNode(true)
     for (const part of ['actions', 'many', 'anyway', 'outcome', 'response']) this[part] = $(`.${part}`, this.form)
     this.sample = $('.sample pre', this.form)
     this.form.ariaLabel = `Try it: ${operation.summary}`
     $('.sample', this.form).open = !phone.matches
     $('.inputs', this.form).append(...operation.inputs.map(input => drawField(operation.operationId, input)))
     if (operation.body) this.offerBodies(examplesOf(operation.body))
-    drawChoices('language', $('.languages', this.form), Object.keys(samples))
+    drawChoices($('[data-setting]', this.form), Object.keys(samples))
     this.form.oninput = () => this.fill({})
     this.form.onsubmit = event => {
       event.preventDefault()
@@ -238,21 +236,22 @@ class TryOut {
     for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
     this.mistake = mistake
     this.drawSample()
+    this.mark(() => '') // until the next check
     return this
   }
 
   requestFor = key => makeRequest(this.operation, Object.fromEntries(new FormData(this.form)), key, this.mistake)
 
   drawSample() {
-    const { key, keyHidden, language } = settings, codeFor = key => (samples[language] ?? samples.curl)(this.requestFor(key))
-    this.code = codeFor(key)
-    setText(this.sample, keyHidden ? codeFor('•'.repeat(key.length)) : this.code)
+    const { key, keyHidden, language } = settings, sample = samples[language] ?? samples.curl
+    this.code = sample(this.requestFor(key))
+    setText(this.sample, keyHidden ? sample(this.requestFor('•'.repeat(key.length))) : this.code)
   }
 
-  // check writes what is wrong below each field, and returns the first such field.
-  check() {
+  // mark writes what is wrong below each field, and returns the first such field.
+  mark(errorOf) {
     const controls = this.operation.inputs.map(input => {
-      const control = this.form.elements[input.name], error = checkInput(input, control.value) ?? ''
+      const control = this.form.elements[input.name], error = errorOf(input, control.value) ?? ''
       control.ariaInvalid = error !== ''
       setText($(`#${control.id}-error`), error)
       return control
@@ -261,10 +260,10 @@ class TryOut {
   }
 
   checkAndSend(mode) {
-    const wrong = this.check()
+    const wrong = this.mark(checkInput)
     if (!wrong) return this.send(mode)
     wrong.focus()
-    this.outcome.replaceChildren('Not sent: correct the field marked above.')
+    this.outcome.replaceChildren('Not sent: a field was not valid.')
     this.response.replaceChildren()
   }
 
@@ -365,7 +364,7 @@ function logRequest(tryOut, entry) {
 }
 
 // --- The meter ---
-let ticking, wasWaiting = false
+let ticking, announced = false // or the wait that was announced
 
 function duration(seconds) {
   const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60
@@ -374,12 +373,12 @@ function duration(seconds) {
 }
 
 function drawMeter() {
-  const { state, waiting, limit, left, since, until } = reading(settings.key)
+  const { state, waiting, limit, left, since, until } = reading(settings.key), wait = waiting && state
   const meter = $('.meter'), bar = $('[role=meter]', meter), count = `${left} of ${limit} left`
   const remaining = until - Date.now(), time = duration(Math.ceil(remaining / 1000))
   const [head, rest] = {
-    new: ['No request yet', 'Send shows the limit'],
-    over: ['Window over', 'the next request begins a new one'],
+    new: ['No requests yet', 'send one to see the limit'],
+    over: ['Window over', 'the next request starts a new one'],
     wait: [`Wait ${time}`, `limit reached: ${count}`],
     banned: [`Wait ${time}`, 'banned: too many requests over the limit'],
   }[state] ?? [count, `new window in ${time}`]
@@ -388,8 +387,8 @@ function drawMeter() {
   bar.style.setProperty('--level', waiting ? 1 - remaining / (until - since) : left / limit)
   Object.assign(bar, { ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
   meter.dataset.state = state
-  if (waiting !== wasWaiting) $('[role=status]', meter).textContent = waiting ? `${head}, ${rest}` : 'You can send again'
-  wasWaiting = waiting
+  if (wait !== announced) $('[role=status]', meter).textContent = waiting ? `${head}, ${rest}` : 'You can send again'
+  announced = wait
   for (const tryOut of tryOuts) tryOut.update()
   clearTimeout(ticking)
   const step = remaining < 3_600_000 ? 1000 : 60_000 // when the text changes next; without a window nothing runs
@@ -404,13 +403,14 @@ $('#hide').onclick = () => choose('keyHidden', !settings.keyHidden)
 $('nav').onclick = ({ target }) => { if (target.closest('a')) $('nav').togglePopover(false) }
 phone.onchange = () => { for (const details of all('.fold')) details.open = !phone.matches }
 
-// The navigation marks what is on the screen.
-const observer = new IntersectionObserver(entries => {
-  const seen = entries.find(entry => entry.isIntersecting), nav = $('nav')
-  if (!seen) return
-  const link = $(`[href="#${seen.target.id}"]`, nav)
+// The navigation marks the last section that begins in the upper fifth of the screen, or above it.
+const sections = all('main section, article')
+const observer = new IntersectionObserver(([{ rootBounds }]) => {
+  const seen = sections.findLast(section => section.getBoundingClientRect().top <= rootBounds.bottom) ?? sections[0]
+  const nav = $('nav'), link = $(`[href="#${seen.id}"]`, nav)
+  if (link.ariaCurrent) return
   $('[aria-current]', nav)?.removeAttribute('aria-current')
   link.ariaCurrent = 'true'
   nav.scrollTop = link.offsetTop - nav.clientHeight / 2
-}, { rootMargin: '-30% 0px -65%' })
-for (const section of all('article, .chapter')) observer.observe(section)
+}, { rootMargin: '-15% 0px -80%' })
+for (const section of sections) observer.observe(section)
