@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -56,15 +59,17 @@ func freshClone(t *testing.T) string {
 	return directory
 }
 
-// freePort returns a port that was free a moment ago.
+// freePort returns a port that was free a moment ago, below those that systems give to outgoing connections.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		port := fmt.Sprint(10_000 + rand.IntN(20_000))
+		listener, err := net.Listen("tcp", "localhost:"+port)
+		if err == nil {
+			listener.Close()
+			return port
+		}
 	}
-	defer listener.Close()
-	return fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
 }
 
 // paste runs commands in an interactive shell, where zsh does not know comments, and returns what they print.
@@ -74,7 +79,11 @@ func paste(t *testing.T, shell, directory, commands string) string {
 		t.Skipf("there is no %s here", shell)
 	}
 	args := map[string][]string{"bash": {"--norc", "-s"}, "zsh": {"-f", "-i", "-s"}}[shell]
-	cmd := exec.Command(shell, args...)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // or else it waits forever for a server that fails
+	defer cancel()
+	cmd := exec.CommandContext(ctx, shell, args...)
+	cmd.WaitDelay = time.Second
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath") // as in binary, to use what the compiler has cached
 	cmd.Dir = directory
 	cmd.Stdin = strings.NewReader(commands)
 	out, err := cmd.CombinedOutput()
