@@ -17,7 +17,7 @@
 //	-sync
 //		acknowledge a write only when it is on disk (default true); if false, at once, and save within a second
 //	-cors-origin ORIGIN
-//		let the web pages of this origin call the API
+//		let web pages from this origin call the API
 //	-delay DURATION
 //		hold back each response of the API for that long (default 0, at most 8s), to show how a client waits
 //	-v
@@ -92,7 +92,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, err error) {
 	flags.StringVar(&cfg.data, "data", "petstore.json", "keep the records in `FILE`; if empty, keep nothing on disk")
 	flags.StringVar(&cfg.keys, "keys", "", "read the API keys from `FILE`; if empty, demo keys, on loopback only")
 	flags.BoolVar(&cfg.synced, "sync", true, "acknowledge a write only when it is on disk")
-	flags.StringVar(&cfg.origin, "cors-origin", "", "let the web pages of `ORIGIN` call the API")
+	flags.StringVar(&cfg.origin, "cors-origin", "", "let web pages from `ORIGIN` call the API")
 	flags.DurationVar(&cfg.delay, "delay", 0, "hold back each response of the API for `DURATION`, at most 8s")
 	flags.BoolVar(&cfg.verbose, "v", false, "log each request")
 	flags.SetOutput(io.Discard) // run prints the error itself, on one line
