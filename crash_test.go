@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -205,46 +204,6 @@ func TestCrash(t *testing.T) {
 			}
 			t.Logf("%d writes were acknowledged, %d of them lost; %d more were kept", acknowledged, lost, kept)
 		})
-	}
-}
-
-// TestGraceRunsOut stops the program when a request takes too long: first a save waits for another server's lock, and
-// then there is the delay. After 10 seconds the program closes the connection. The other tests run in the meantime.
-func TestGraceRunsOut(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no SIGTERM")
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "petstore.json")
-	p := start(t, "-data", file, "-delay", "8s")
-	client, responses := beginRequest(t, p)
-	os.WriteFile(file+".saving-lock", []byte(fmt.Sprintln(os.Getpid(), host)), 0o600)
-	io.WriteString(client, birds)
-	begin := time.Now()
-	p.Process.Signal(syscall.SIGTERM)
-	var response []byte
-	var took time.Duration
-	ended := make(chan bool)
-	go func() {
-		response, _ = io.ReadAll(responses)
-		took = time.Since(begin)
-		close(ended)
-	}()
-
-	t.Parallel()
-	<-ended
-	if len(response) > 0 || took < 9900*time.Millisecond || took > 10900*time.Millisecond {
-		t.Errorf("the connection was closed after %v, with the response %q", took, response)
-	}
-	code, printed := p.end()
-	if code != 0 || !strings.Contains(printed, "stopping, although some requests are not finished") {
-		t.Errorf("exit code %d, printed %s", code, printed)
-	}
-	if !strings.Contains(read(t, file), "Birds") {
-		t.Error("what was under way is not saved")
 	}
 }
 

@@ -299,3 +299,50 @@ func TestFullListenerIsClosed(t *testing.T) {
 		}
 	})
 }
+
+// A shutdown waits for a request that takes too long, because its client does not read, and cuts it off after 10 seconds.
+func TestGraceRunsOut(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service) {
+		s.delay = 8 * time.Second // the response has until 18 seconds after the request
+		listener, server := make(pipeListener), s.httpServer()
+		server.RegisterOnShutdown(func() { close(listener) })
+		go server.Serve(limitConnections(server, listener))
+		client, accepted := net.Pipe()
+		defer client.Close()
+		closed := make(chan struct{})
+		listener <- closingConn{accepted, sync.OnceFunc(func() { close(closed) })}
+		io.WriteString(client, getPets+"\r\n")
+		synctest.Wait()
+
+		begin := time.Now()
+		s.shutDown(server)
+		<-closed
+		if took := time.Since(begin); took != 10*time.Second {
+			t.Errorf("the connection was closed after %v, want 10s", took)
+		}
+		if got, want := s.log.String(), "stopping, although some requests are not finished\n"; got != want {
+			t.Errorf("log %q, want %q", got, want)
+		}
+	})
+}
+
+// A shutdown with as many connections as may be open does not wait for one of them to be closed.
+func TestShutdownOfAFullServer(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service) {
+		listener, server := make(pipeListener), s.httpServer()
+		go server.Serve(limitConnections(server, listener))
+		for range maxConnections {
+			client, accepted := net.Pipe()
+			defer client.Close()
+			go io.Copy(io.Discard, client)
+			listener <- accepted
+			io.WriteString(client, getPets+"\r\n") // idle after its response
+		}
+		synctest.Wait()
+		begin := time.Now()
+		s.shutDown(server)
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("the shutdown took %v", took)
+		}
+	})
+}

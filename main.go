@@ -168,14 +168,20 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
-		grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if server.Shutdown(grace) != nil {
-			s.logger.Print("stopping, although some requests are not finished")
-			server.Close()
-		}
+		s.shutDown(server)
 	}
 	return errors.Join(err, s.store.Close())
+}
+
+// shutDown accepts no more connections and finishes the requests in flight. Those that take longer than 10 seconds are
+// cut off.
+func (s *Server) shutDown(server *http.Server) {
+	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if server.Shutdown(grace) != nil {
+		s.logger.Print("stopping, although some requests are not finished")
+		server.Close()
+	}
 }
 
 // tuneGC makes the garbage collector run less often, for as long as the ballast is reachable. The collector runs when
