@@ -300,7 +300,8 @@ func TestFullListenerIsClosed(t *testing.T) {
 	})
 }
 
-// A shutdown waits for a request that takes too long, because its client does not read, and cuts it off after 10 seconds.
+// A shutdown waits for a request that takes too long because its client does not read, and cuts it off after 10
+// seconds.
 func TestGraceRunsOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
 		s.delay = 8 * time.Second // the response has until 18 seconds after the request
