@@ -26,7 +26,11 @@ func (l pipeListener) Accept() (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-func (l pipeListener) Close() error   { return nil }
+func (l pipeListener) Close() error {
+	close(l)
+	return nil
+}
+
 func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // A closingConn reports when the server closes it.
@@ -40,23 +44,28 @@ func (c closingConn) Close() error {
 	return c.Conn.Close()
 }
 
-// withConnections runs the test on the real http.Server with the given -delay, in fake time. The bubble ends only when
-// no goroutine of the server is left. dial waits until the server accepts the connection, and returns it and what is
-// closed once the server has closed it.
+// serveInMemory starts the real http.Server. dial waits until the server accepts the connection, and returns it and
+// what is closed once the server has closed it.
+func (s *service) serveInMemory() (server *http.Server, dial func() (client net.Conn, closed <-chan struct{})) {
+	listener, server := make(pipeListener), s.httpServer()
+	go server.Serve(limitConnections(server, listener))
+	return server, func() (net.Conn, <-chan struct{}) {
+		client, accepted := net.Pipe()
+		closed := make(chan struct{})
+		listener <- closingConn{accepted, sync.OnceFunc(func() { close(closed) })}
+		return client, closed
+	}
+}
+
+// withConnections runs the test on a server with the given -delay, in fake time. The bubble ends only when no goroutine
+// of the server is left.
 func withConnections(t *testing.T, delay time.Duration,
 	test func(t *testing.T, dial func() (client net.Conn, closed <-chan struct{}))) {
 	inBubble(t, func(t *testing.T, s *service) {
 		s.delay = delay
-		listener, server := make(pipeListener), s.httpServer()
-		go server.Serve(limitConnections(server, listener))
+		server, dial := s.serveInMemory()
 		defer server.Close()
-		defer close(listener)
-		test(t, func() (net.Conn, <-chan struct{}) {
-			client, accepted := net.Pipe()
-			closed := make(chan struct{})
-			listener <- closingConn{accepted, sync.OnceFunc(func() { close(closed) })}
-			return client, closed
-		})
+		test(t, dial)
 	})
 }
 
@@ -305,13 +314,9 @@ func TestFullListenerIsClosed(t *testing.T) {
 func TestGraceRunsOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
 		s.delay = 8 * time.Second // the response has until 18 seconds after the request
-		listener, server := make(pipeListener), s.httpServer()
-		server.RegisterOnShutdown(func() { close(listener) })
-		go server.Serve(limitConnections(server, listener))
-		client, accepted := net.Pipe()
+		server, dial := s.serveInMemory()
+		client, closed := dial()
 		defer client.Close()
-		closed := make(chan struct{})
-		listener <- closingConn{accepted, sync.OnceFunc(func() { close(closed) })}
 		io.WriteString(client, getPets+"\r\n")
 		synctest.Wait()
 
@@ -330,13 +335,11 @@ func TestGraceRunsOut(t *testing.T) {
 // A shutdown with as many connections as may be open does not wait for one of them to be closed.
 func TestShutdownOfAFullServer(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
-		listener, server := make(pipeListener), s.httpServer()
-		go server.Serve(limitConnections(server, listener))
+		server, dial := s.serveInMemory()
 		for range maxConnections {
-			client, accepted := net.Pipe()
+			client, _ := dial()
 			defer client.Close()
 			go io.Copy(io.Discard, client)
-			listener <- accepted
 			io.WriteString(client, getPets+"\r\n") // idle after its response
 		}
 		synctest.Wait()

@@ -112,15 +112,14 @@ func (p *process) end() (int, string) {
 	return p.ProcessState.ExitCode(), p.stderr.String()
 }
 
-// do sends a request, given as method and path, with a demo key, and returns the status and the body of the response.
-func (p *process) do(t testing.TB, request, body string) (int, string) {
+// send sends a request with a key, and returns the status and the body of the response.
+func send(t testing.TB, method, url, key, body string) (int, string) {
 	t.Helper()
-	method, path, _ := strings.Cut(request, " ")
-	r, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer demo-enterprise")
+	r.Header.Set("Authorization", "Bearer "+key)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +130,13 @@ func (p *process) do(t testing.TB, request, body string) (int, string) {
 		t.Fatal(err)
 	}
 	return resp.StatusCode, string(got)
+}
+
+// do sends a request, given as method and path, with a demo key.
+func (p *process) do(t testing.TB, request, body string) (int, string) {
+	t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	return send(t, method, p.url+path, "demo-enterprise", body)
 }
 
 // runHere calls run in this process, and waits until it serves. stop makes it end, and returns the exit code and all
@@ -160,26 +166,6 @@ func runHere(t testing.TB, args ...string) (url string, stop func() (code int, p
 		cancel()
 		return <-code, first + <-rest
 	}
-}
-
-// fetch returns the status and the body of the response to GET with the key.
-func fetch(t testing.TB, url, key string) (int, string) {
-	t.Helper()
-	r, err := http.NewRequest("GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("X-API-Key", key)
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(body)
 }
 
 func TestProgram(t *testing.T) {
@@ -486,10 +472,10 @@ func TestAddresses(t *testing.T) {
 		if !ok || !digits.MatchString(port) || port == "0" {
 			t.Errorf("%s: the URL is %s", test.addr, url)
 		}
-		if status, body := fetch(t, url+"/pets", key); status != 200 {
+		if status, body := send(t, "GET", url+"/pets", key, ""); status != 200 {
 			t.Errorf("%s: status %d: %s", test.addr, status, body)
 		}
-		_, description := fetch(t, url+"/openapi.json", "")
+		_, description := send(t, "GET", url+"/openapi.json", "", "")
 		if !strings.Contains(description, `"default": "`+url+`"`) || strings.Contains(description, "localhost:8080") {
 			t.Errorf("%s: the description does not name %s", test.addr, url)
 		}
@@ -507,12 +493,12 @@ func TestOwnKeys(t *testing.T) {
 	url, stop := runHere(t, "-addr", "127.0.0.1:0", "-data", "", "-keys", keys)
 	got := map[string]int{}
 	for _, key := range []string{"secret", "demo-free"} {
-		got[key], _ = fetch(t, url+"/pets", key)
+		got[key], _ = send(t, "GET", url+"/pets", key, "")
 	}
 	if diff := gocmp.Diff(map[string]int{"secret": 200, "demo-free": 401}, got); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
-	if status, body := fetch(t, url+"/docs/keys.json", ""); status != 200 || body != "[]" {
+	if status, body := send(t, "GET", url+"/docs/keys.json", "", ""); status != 200 || body != "[]" {
 		t.Errorf("keys for the page: status %d, %s", status, body)
 	}
 	code, printed := stop()
@@ -543,7 +529,7 @@ func TestFlagsAreUsed(t *testing.T) {
 	if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "https://shop.example" {
 		t.Errorf("-cors-origin: %q", got)
 	}
-	if status, body := fetch(t, url+"/docs/keys.json", ""); status != 200 || body != demoKeys {
+	if status, body := send(t, "GET", url+"/docs/keys.json", "", ""); status != 200 || body != demoKeys {
 		t.Errorf("keys for the page: status %d, %s", status, body)
 	}
 	if code, printed := stop(); code != 0 || !strings.Contains(printed, `GET "/pets" 401 `) {
