@@ -63,7 +63,8 @@ func TestWhatFailDoes(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&e); err != nil || !strings.Contains(e.Message, "-fail") {
 		t.Errorf("%v, message %q", err, e.Message)
 	}
-	if after, left := resp.Header.Get("Retry-After"), resp.Header.Get("X-RateLimit-Remaining"); after != "1" || left != "38" {
+	after, left := resp.Header.Get("Retry-After"), resp.Header.Get("X-RateLimit-Remaining")
+	if after != "1" || left != "38" {
 		t.Errorf("Retry-After %s, %s requests left; want 1, 38", after, left)
 	}
 	s.expect(step{request: "GET /pets?after=5", status: 200, want: "[]"})

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,19 +23,20 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// binary builds the program once for all tests that run it.
-var binary = sync.OnceValues(func() (string, error) {
-	directory, err := os.MkdirTemp("", "petstore")
-	if err != nil {
+// binary builds the program once for all tests that run it, if any does.
+var binary = sync.OnceValues(func() (path string, err error) {
+	if binaryDirectory, err = os.MkdirTemp("", "petstore"); err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-o", directory+string(filepath.Separator), ".")
+	build := exec.Command("go", "build", "-o", binaryDirectory+string(filepath.Separator), ".")
 	build.Env = append(os.Environ(), buildFlags)
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
-	return filepath.Join(directory, "petstore"), nil // on Windows, os/exec finds petstore.exe
+	return filepath.Join(binaryDirectory, "petstore"), nil // on Windows, os/exec finds petstore.exe
 })
+
+var binaryDirectory string // empty if no test has run the program
 
 // buildFlags make a binary that depends on the sources alone, so that a second build of them is a cached one.
 const buildFlags = "GOFLAGS=-trimpath -buildvcs=false"
@@ -44,9 +46,7 @@ func TestMain(m *testing.M) {
 		serveBare(strings.Split(responses, "\x1e"))
 	}
 	code := m.Run()
-	if path, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
-	}
+	os.RemoveAll(binaryDirectory)
 	os.Exit(code)
 }
 
@@ -186,18 +186,8 @@ func TestProgram(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	for _, want := range []string{
-		"Petstore API: " + p.url + "\n",
-		"Reference:    " + p.url + "/\n",
-		`curl -i -H "Authorization: Bearer demo-free" ` + p.url + "/pets\n",
-		`POST "/pets" 201 `,
-	} {
-		if !strings.Contains(printed, want) {
-			t.Errorf("%q is not printed:\n%s", want, printed)
-		}
-	}
-	if strings.Contains(printed, "demo-enterprise") {
-		t.Errorf("the key is logged:\n%s", printed)
+	if !strings.Contains(printed, `POST "/pets" 201 `) || strings.Contains(printed, "demo-enterprise") {
+		t.Errorf("the request is not logged, or its key is:\n%s", printed)
 	}
 	p = start(t, args...)
 	want := `{"id":6,"name":"Luna","categoryId":2,"status":"available"}` + "\n"
@@ -207,35 +197,6 @@ func TestProgram(t *testing.T) {
 	p.Process.Signal(os.Interrupt)
 	if code, _ := p.end(); code != 0 {
 		t.Errorf("exit code %d", code)
-	}
-}
-
-// A program that has read the address may close the pipe. The server goes on, although it cannot log any more.
-func TestClosedStderr(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no SIGPIPE")
-	}
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{Cmd: exec.Command(path, "-addr", "localhost:0", "-data", "", "-v")}
-	pipe, err := p.StderrPipe()
-	if err != nil || p.Start() != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Process.Kill() })
-	line, _ := bufio.NewReader(pipe).ReadString('\n')
-	pipe.Close()
-	p.url = strings.TrimSpace(strings.TrimPrefix(line, "Petstore API: "))
-	for range 2 { // the first one is logged
-		if status, body := p.do(t, "GET /pets", ""); status != 200 {
-			t.Errorf("status %d: %s", status, body)
-		}
-	}
-	p.Process.Signal(os.Interrupt)
-	if err := p.Wait(); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -351,7 +312,8 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"-fail -1", 2, "petstore: -fail must be 0 or more, not -1"},
 		{"-addr nonsense", 1, "petstore: address nonsense: missing port"},
 		{"-addr localhost:99999", 1, "petstore: "},
-		{"-addr " + taken.Addr().String(), 1, "; choose another address with -addr, or a free port with -addr localhost:0"},
+		{"-addr " + taken.Addr().String() + " -data " + filepath.Join(directory, "new.json"), 1,
+			"; choose another address with -addr, or a free port with -addr localhost:0"},
 		{"-addr :0", 1,
 			"petstore: -addr :0 is not a loopback address, and the demo keys are public: pass -keys FILE too"},
 		{"-addr 0.0.0.0:0", 1, "petstore: -addr 0.0.0.0:0 is not a loopback address"},
@@ -374,26 +336,12 @@ func TestFaultsAtTheStart(t *testing.T) {
 			t.Fatalf("%s: the key is printed: %s", test.args, got)
 		}
 	}
+	if names := files(t, directory); slices.Contains(names, "new.json") {
+		t.Errorf("a busy port is found out after a file is created: %q", names)
+	}
 	var help bytes.Buffer
 	if code := run(t.Context(), []string{"-h"}, &help); code != 0 || !strings.Contains(help.String(), "-cors-origin") {
 		t.Errorf("-h: exit code %d, printed %s", code, help.String())
-	}
-}
-
-// A busy port is found out before a file is created.
-func TestBusyPortLeavesNoFile(t *testing.T) {
-	taken, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	directory := t.TempDir()
-	flags := []string{"-addr", taken.Addr().String(), "-data", filepath.Join(directory, "petstore.json")}
-	if code := run(t.Context(), flags, io.Discard); code != 1 {
-		t.Errorf("exit code %d", code)
-	}
-	if names := files(t, directory); names != nil {
-		t.Errorf("files %v", names)
 	}
 }
 
@@ -500,22 +448,17 @@ func TestOwnKeys(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys.json")
 	os.WriteFile(keys, []byte(`[{"key":"secret","plan":"pro"}]`), 0o600)
 	url, stop := runHere(t, "-addr", "127.0.0.1:0", "-data", "", "-keys", keys)
-	got := map[string]int{}
-	for _, key := range []string{"secret", "demo-free"} {
-		got[key], _ = send(t, "GET", url+"/pets", key, "")
-	}
-	if diff := gocmp.Diff(map[string]int{"secret": 200, "demo-free": 401}, got); diff != "" {
-		t.Errorf("statuses (-want +got):\n%s", diff)
+	for key, want := range map[string]int{"secret": 200, "demo-free": 401} {
+		if status, body := send(t, "GET", url+"/pets", key, ""); status != want {
+			t.Errorf("%s: status %d, want %d: %s", key, status, want, body)
+		}
 	}
 	if status, body := send(t, "GET", url+"/docs/keys.json", "", ""); status != 200 || body != "[]\n" {
 		t.Errorf("keys for the page: status %d, %s", status, body)
 	}
 	code, printed := stop()
-	want := "Petstore API: " + url + "\n" +
-		"Reference:    " + url + "/\n" +
-		"Try:          curl -i -H \"Authorization: Bearer KEY\" " + url + "/pets\n"
-	if diff := gocmp.Diff(want, printed); diff != "" || code != 0 {
-		t.Errorf("exit code %d, printed (-want +got):\n%s", code, diff)
+	if !strings.HasSuffix(printed, `Bearer KEY" `+url+"/pets\n") || code != 0 {
+		t.Errorf("exit code %d, printed %s", code, printed)
 	}
 }
 
