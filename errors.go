@@ -34,7 +34,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// fail returns an Error. Its HTTP status must be one of codes.
+// fail returns an Error with the code of its HTTP status, which must be a key of codes.
 func fail(status int, format string, args ...any) *Error {
 	return &Error{codes[status], fmt.Sprintf(format, args...), status}
 }

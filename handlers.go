@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// A handler returns the response to a request, or an error to send instead. The header of the response is sent in both
-// cases.
+// A handler returns the response to a request. An error is sent in the place of its status and body, but with its
+// header.
 type handler func(*http.Request) (response, error)
 
 // A response is JSON, unless its header has another Content-Type.
@@ -34,10 +34,10 @@ type response struct {
 // A collection is a table as the API shows it.
 type collection[T any] struct {
 	store *Store
-	path  string // of the list
-	noun  string // for a record, in messages
-	param string // the path parameter that holds a record's id
-	table func(*state) *table[T]
+	path  string                  // of the list
+	noun  string                  // for a record, in messages
+	param string                  // the path parameter that holds a record's id
+	table func(*state) *table[T]  // finds the table in a state, of which each update makes a new one
 	show  func(*record[T]) []byte // returns the JSON of a record
 }
 
@@ -60,7 +60,7 @@ type Server struct {
 	offeredKeys string        // the demo keys, for the page at / to offer; [] if they are not in use
 	baseURL     string        // of this server, for openapi.json
 
-	letThrough atomic.Int64 // the number of requests, for failNth
+	letThrough atomic.Int64 // how many requests the limits let through, counted for failNth
 }
 
 func newServer(store *Store, limits *Limits, logger *log.Logger) *Server {
@@ -140,17 +140,19 @@ func (s *Server) wrap(h handler, limits *Limits) http.Handler {
 		var planName string
 		var resp response
 		var err error
-		if limits != nil {
+		if limits == nil {
+			resp, err = call(h, r)
+		} else {
 			var q quota
 			planName, q, err = limits.admit(r, begin)
 			q.setHeaders(w.Header())
-		}
-		if err == nil && limits != nil && s.failNth > 0 && s.letThrough.Add(1)%s.failNth == 0 {
-			resp, err = failOnPurpose()
-		} else if err == nil {
-			resp, err = call(h, r)
-		}
-		if limits != nil {
+			switch {
+			case err != nil: // it is not let through
+			case s.failNth > 0 && s.letThrough.Add(1)%s.failNth == 0:
+				resp, err = failOnPurpose()
+			default:
+				resp, err = call(h, r)
+			}
 			time.Sleep(s.delay)
 		}
 		status := s.respond(w, resp, err)
@@ -178,7 +180,8 @@ func call(h handler, r *http.Request) (resp response, err error) {
 // respond sends the response, or the error as an Error object, and returns the status. An error that is not an *Error
 // is a fault of this program: the client gets a 500, and the log gets the details.
 //
-// Only net/http sends responses of its own: it redirects a path such as //pets, and refuses what is not valid HTTP.
+// Every response is sent here, except a few that net/http sends before any handler runs, such as the redirect of //pets
+// to /pets.
 func (s *Server) respond(w http.ResponseWriter, resp response, err error) (status int) {
 	if err != nil {
 		var e *Error
@@ -228,8 +231,9 @@ func preflight(*http.Request) (response, error) {
 
 var errNoPath = fail(http.StatusNotFound, "This path does not exist; GET /openapi.json lists the operations.")
 
-// noRoute handles what no other route matches. Its pattern / matches every method, so the mux never responds 405 itself
-// (RFC 9110, section 15.5.6). noRoute asks it which methods this path has: with any, the error is 405, else 404.
+// noRoute handles what no other route matches. Its pattern / matches every method, so the mux never sends its own 405
+// in plain text (RFC 9110, section 15.5.6). To tell 405 from 404, noRoute asks the mux which methods would have matched
+// another pattern.
 func (s *Server) noRoute(r *http.Request) (response, error) {
 	var allowed []string
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
@@ -290,8 +294,8 @@ func (c *collection[T]) get(r *http.Request) (response, error) {
 	return response{status: http.StatusOK, body: c.show(found)}, nil
 }
 
-// create decodes the request's body into body, calls build with the next id, and adds the record that build returns.
-// The function build is a closure of the caller, which knows the type of the body.
+// create decodes the request into body, a variable of the caller, calls build with the next id, and adds the record that
+// build returns. The function build is a closure that reads body.
 func (c *collection[T]) create(r *http.Request, body shape, build func(*state, int64) (T, error)) (response, error) {
 	if err := decodeBody(r, body); err != nil {
 		return response{}, err
@@ -317,8 +321,8 @@ func (c *collection[T]) create(r *http.Request, body shape, build func(*state, i
 	return response{status: http.StatusCreated, body: c.show(created), header: header}, nil
 }
 
-// replace decodes the request's body into body, calls build with the record that the path names, and puts what build
-// returns in its place.
+// replace decodes the request into body, like create, calls build with the record that the path names, and puts what
+// build returns in its place.
 func (c *collection[T]) replace(r *http.Request, body shape, build func(*state, T) (T, error)) (response, error) {
 	if err := decodeBody(r, body); err != nil {
 		return response{}, err
@@ -377,7 +381,7 @@ func (c *collection[T]) find(st *state, r *http.Request) (*record[T], error) {
 func (s *Server) listPets(r *http.Request) (response, error) {
 	q := parseQuery(r, "status", "categoryId")
 	status := PetStatus(q.values.Get("status")) // "" if it is left out
-	if q.values.Has("status") && !status.valid() {
+	if status != "" && !status.valid() {
 		q.reject("status must be %s.", aPetStatus)
 	}
 	category := q.integer("categoryId", 0, 1, math.MaxInt64) // 0 if it is left out
@@ -506,7 +510,7 @@ func decodeBody(r *http.Request, into shape) error {
 		return fail(http.StatusUnsupportedMediaType,
 			"The body must be JSON; send it with Content-Type: application/json.")
 	}
-	if r.ContentLength > maxBody { // a client that sent Expect: 100-continue need not send the body
+	if r.ContentLength > maxBody { // before the first read, which would send 100 Continue to a client that waits for it
 		return errTooLarge
 	}
 	data, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
@@ -563,7 +567,8 @@ func (q *query) integer(name string, fallback, lowest, highest int64) int64 {
 	return n
 }
 
-// nextPage returns the Link header for the records after the one with the id last, with the same filters.
+// nextPage returns the Link header for the records after the one with the id last. It changes the values, but not the
+// filters among them.
 func (q *query) nextPage(list string, last, limit int64) string {
 	q.values.Set("after", strconv.FormatInt(last, 10))
 	q.values.Set("limit", strconv.FormatInt(limit, 10))

@@ -74,10 +74,10 @@ func isLimit(n *int) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
 type quota struct {
 	limit, remaining int
 	reset            time.Time
-	wait             time.Duration // until a request can succeed again; 0 if this one was let through
+	wait             time.Duration // after a 429 or during a ban, how long to wait; otherwise 0
 }
 
-// setHeaders sets the rate headers and, after a refusal, Retry-After (RFC 9110, section 10.2.3). Times are in whole
+// setHeaders sets the rate headers and, if there is a wait, Retry-After (RFC 9110, section 10.2.3). Times are in whole
 // seconds, rounded up. It writes to the map, because Set would spell them X-Ratelimit, unlike the specification.
 func (q quota) setHeaders(header http.Header) {
 	header["X-RateLimit-Limit"] = []string{strconv.Itoa(q.limit)}
@@ -109,8 +109,8 @@ func (w *window) quota(now time.Time) quota {
 	return quota{limit: w.limit, remaining: w.remaining(now), reset: w.end}
 }
 
-// usedUp returns the error rate_limited, for a window without requests left.
-func (w *window) usedUp(now time.Time) (quota, error) {
+// refusal returns the quota and the error, rate_limited, for a request that comes when none is left.
+func (w *window) refusal(now time.Time) (quota, error) {
 	q := quota{limit: w.limit, reset: w.end, wait: w.end.Sub(now)}
 	return q, fail(http.StatusTooManyRequests,
 		"All %d requests of this window are used up; retry after the number of seconds in Retry-After.", w.limit)
@@ -122,7 +122,7 @@ type client struct {
 
 	mu          sync.Mutex // guards what follows
 	minute, day *window
-	refusals    []time.Time // since a request was last let through, at most one a second
+	refusals    []time.Time // the times of refusals since the last success or ban, at most one a second
 	banEnd      time.Time
 }
 
@@ -135,7 +135,7 @@ func (c *client) spend(now time.Time, minuteLength time.Duration) (quota, error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now.Before(c.banEnd) {
-		return c.banned(now)
+		return c.banRefusal(now)
 	}
 	if !now.Before(c.minute.end) {
 		c.minute = newWindow(c.minute.limit, now.Add(minuteLength))
@@ -145,9 +145,9 @@ func (c *client) spend(now time.Time, minuteLength time.Duration) (quota, error)
 	}
 	w := c.tighter(now)
 	if w.remaining(now) == 0 {
-		return c.strike(now, w)
+		return c.refuse(now, w)
 	}
-	c.minute.limiter.AllowN(now, 1) // both have one left
+	c.minute.limiter.AllowN(now, 1) // both have at least one left
 	c.day.limiter.AllowN(now, 1)
 	c.refusals = nil
 	return w.quota(now), nil
@@ -171,31 +171,28 @@ const (
 	banLength  = 5 * time.Minute
 )
 
-// strike returns the error rate_limited, and bans a key that does not stop: each second in which it is refused again is
+// refuse returns the error rate_limited, and bans a key that does not stop: each second in which it is refused again is
 // a strike, and maxStrikes within 60 seconds ban it for banLength.
 //
 // A client that sends a hundred requests at once and stops has at most one strike. One that asks every second is banned
 // after ten more seconds; with its day used up, even one that asks every six seconds is, after a minute. One that
 // doubles its wait, beginning with one second, gets 5 strikes in the first minute and fewer later: it is never banned.
-func (c *client) strike(now time.Time, w *window) (quota, error) {
+func (c *client) refuse(now time.Time, w *window) (quota, error) {
 	n := len(c.refusals)
-	if n > 0 && now.Unix() <= c.refusals[n-1].Unix() { // in the same second
-		return w.usedUp(now)
+	if n > 0 && now.Unix() <= c.refusals[n-1].Unix() { // still the same second
+		return w.refusal(now)
 	}
 	c.refusals = append(c.refusals, now)
-	if n < maxStrikes { // the first refusal is no strike
-		return w.usedUp(now)
-	}
-	firstOfTen := c.refusals[len(c.refusals)-maxStrikes]
-	if now.Sub(firstOfTen) > 60*time.Second {
-		return w.usedUp(now)
+	// The first refusal is no strike, so that ten strikes are eleven refusals.
+	if n < maxStrikes || now.Sub(c.refusals[n+1-maxStrikes]) > 60*time.Second {
+		return w.refusal(now)
 	}
 	c.refusals = nil
 	c.banEnd = now.Add(banLength)
-	return c.banned(now)
+	return c.banRefusal(now)
 }
 
-func (c *client) banned(now time.Time) (quota, error) {
+func (c *client) banRefusal(now time.Time) (quota, error) {
 	q := quota{limit: c.minute.limit, reset: c.banEnd, wait: c.banEnd.Sub(now)}
 	return q, fail(http.StatusForbidden, "This key is temporarily banned for sending requests while over its limit; "+
 		"retry after the number of seconds in Retry-After.")
@@ -279,7 +276,7 @@ func requestKey(r *http.Request) string {
 // All strangers share one minute. The first one after its end begins the next, and all others are forgotten, so an
 // attack from many addresses does not fill the memory for good.
 func (l *Limits) spendStranger(remote string, now time.Time) (quota, error) {
-	addrPort, _ := netip.ParseAddrPort(remote)
+	addrPort, _ := netip.ParseAddrPort(remote) // an address that cannot be parsed is zero, and so is its network
 	addr := addrPort.Addr().Unmap()
 	network, _ := addr.Prefix(min(addr.BitLen(), 64)) // all 32 bits of IPv4, the first 64 of the 128 of IPv6
 	l.mu.Lock()
@@ -294,7 +291,7 @@ func (l *Limits) spendStranger(remote string, now time.Time) (quota, error) {
 		l.strangers[network] = w
 	}
 	if !w.limiter.AllowN(now, 1) {
-		return w.usedUp(now)
+		return w.refusal(now)
 	}
 	return w.quota(now), fail(http.StatusUnauthorized,
 		"A valid API key is required; send it as Authorization: Bearer KEY.")

@@ -34,7 +34,7 @@
 // enterprise, whose limits are set for each key.
 //
 // SIGINT and SIGTERM stop the server: it finishes the requests in flight, for 10 seconds at most. A second signal stops
-// it at once. The exit code is 0 after a stop, 1 if the server cannot start or keep running, and 2 for a bad flag.
+// it at once. The exit code is 0 after such a stop, 1 if the server cannot start or keep running, and 2 for a bad flag.
 package main
 
 import (
@@ -87,7 +87,7 @@ type config struct {
 	verbose                  bool
 }
 
-// maxDelay leaves time to finish the requests in flight within the 10 seconds of a shutdown.
+// maxDelay leaves time to respond to a request that has arrived, within the 10 seconds of a shutdown.
 const maxDelay = 8 * time.Second
 
 func parseFlags(args []string, stderr io.Writer) (cfg config, err error) {
@@ -100,7 +100,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, err error) {
 	flags.DurationVar(&cfg.delay, "delay", 0, "hold back each response of the API for `DURATION`, at most 8s")
 	flags.Int64Var(&cfg.failNth, "fail", 0, "fail every `N`th request that the limits let through with 503; 0 for none")
 	flags.BoolVar(&cfg.verbose, "v", false, "log each request")
-	flags.SetOutput(io.Discard) // for an error: run prints it on one line, without the list of flags
+	flags.SetOutput(io.Discard) // for a bad flag: run prints just one line, but -h lists the flags
 	err = flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(stderr)
@@ -131,7 +131,7 @@ func isOrigin(text string) bool {
 
 // serve serves until ctx is done. Then it finishes the requests in flight.
 func serve(ctx context.Context, cfg config, stderr io.Writer) error {
-	debug.SetGCPercent(800) // with the default of 100, a list of 100 pets costs a fourth more processor time
+	debug.SetGCPercent(800) // with the default of 100, a list of 100 pets costs a quarter more processor time
 	logger := log.New(stderr, "", log.LstdFlags)
 	limits, err := readKeys(cfg.keys)
 	if err != nil {

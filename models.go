@@ -11,9 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// A shape is a Go value that a JSON object from outside is decoded into, field by field; NewPet, below, is one. On its
-// own, encoding/json would accept "Name" for name, ignore null, and not tell a missing field from a zero one. The json
-// tags are for responses and for the file.
+// A shape is what decodeObject decodes a JSON object into: the body of a request, or an entry of the keys file. On its
+// own, encoding/json would take "Name" for name, ignore null, and not tell a missing field from a zero one.
 type shape interface {
 	fields() []field
 	validate() error // checks the decoded values; the error says what is wrong, for the client
@@ -66,8 +65,8 @@ func decodeObject(data []byte, into shape) error {
 	return into.validate()
 }
 
-// checkJSON returns an error if data is not one JSON value in UTF-8 (RFC 8259). The index is that of the first wrong
-// byte or, if the data ends too early, of the last one.
+// checkJSON returns an error if data is not one JSON value in UTF-8 (RFC 8259). The index is that of a wrong byte
+// or, if the data ends too early, of the last one.
 func checkJSON(data []byte) (index int, err error) {
 	err = json.Unmarshal(data, new(json.RawMessage)) // a RawMessage takes any JSON: this only checks the syntax
 	var malformed *json.SyntaxError
@@ -111,7 +110,8 @@ const (
 
 func (s PetStatus) valid() bool { return s == Available || s == Pending || s == Sold }
 
-// NewPet is the request shape for creating and replacing a pet.
+// NewPet is the request shape for creating and replacing a pet. Its status is set to Available before it is decoded,
+// and stays so if the field is left out. (The json tags, here and below, are for responses and for the file.)
 type NewPet struct {
 	Name       string    `json:"name"`
 	CategoryID int64     `json:"categoryId"`
@@ -229,7 +229,7 @@ func (o *Order) validate() error {
 		return invalid("quantity must be from 1 to %d.", maxQuantity)
 	}
 	if o.ShipDate != nil {
-		if _, err := o.ShipDate.MarshalJSON(); err != nil { // an offset such as +24:00 can be read only
+		if _, err := o.ShipDate.MarshalJSON(); err != nil { // it can parse the offset +24:00, but not encode it
 			return invalid("shipDate must be %s.", aDateTime)
 		}
 	}

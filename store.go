@@ -30,8 +30,8 @@ type record[T any] struct {
 	line  []byte // as the file has it
 }
 
-// newRecord encodes the value, so that responses and saves only copy bytes. A pet is encoded twice: its line in the
-// file has its stock, which clients see only in the inventory.
+// newRecord encodes the value, so that later all but the inventory only copies bytes. A pet is encoded twice: its line
+// in the file has its stock, which clients see only in the inventory.
 func newRecord[T any](id int64, value T) *record[T] {
 	r := &record[T]{id: id, value: value, line: encode(value)}
 	r.json = r.line
@@ -41,9 +41,9 @@ func newRecord[T any](id int64, value T) *record[T] {
 	return r
 }
 
-// A table holds the records of one kind. A copy of it may be read without a lock while another copy is changed. If it
-// was taken with five records, it still has those five when add has put a sixth behind them; replace and remove make a
-// new slice.
+// A table holds the records of one kind. Readers have copies of it, and read them without a lock. That is safe because
+// only the newest copy is ever changed (Store.update sees to that), and so that no older one notices: add writes behind
+// the end of all older copies, and replace and remove make a new slice.
 type table[T any] struct {
 	records []*record[T] // in id order
 	last    int64        // the last id that was assigned, even if its record has been removed
@@ -155,8 +155,9 @@ type snapshot struct {
 	Orders     []Order      `json:"orders"`
 }
 
-// decodeSnapshot decodes a snapshot, which a person may have edited: what is left out counts as empty. Inside a record,
-// names and nulls are taken as encoding/json takes them. The error names the line that is wrong, if it is known.
+// decodeSnapshot decodes a snapshot, which a person may have edited: what is left out counts as empty. The error names
+// the line that is wrong, if it is known. Unlike decodeObject, encoding/json takes names in any letter case, and does
+// not notice one that occurs twice.
 func decodeSnapshot(data []byte) (*snapshot, error) {
 	if i, err := checkJSON(data); err != nil {
 		return nil, fmt.Errorf("line %d: %w", lineAt(data, i), err)
@@ -176,9 +177,8 @@ func decodeSnapshot(data []byte) (*snapshot, error) {
 	err := dec.Decode(doc)
 	var mistyped *json.UnmarshalTypeError // its own message shows Go types
 	if errors.As(err, &mistyped) {
-		name := mistyped.Field[strings.LastIndex(mistyped.Field, ".")+1:]
 		line := lineAt(data, int(mistyped.Offset))
-		return nil, fmt.Errorf("line %d: %s cannot be a JSON %s", line, name, mistyped.Value)
+		return nil, fmt.Errorf("line %d: a JSON %s is of the wrong type", line, mistyped.Value)
 	}
 	return doc, err
 }
@@ -330,13 +330,13 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 
 // readFile returns what the file holds, and takes its info for checkFile. If there is no file, it returns the sample.
 func (s *Store) readFile() ([]byte, error) {
-	_, err := os.Lstat(s.path)
+	_, err := os.Lstat(s.path) // not Stat: a symbolic link that leads nowhere is a mistake, and not a missing file
 	if errors.Is(err, fs.ErrNotExist) {
 		return sample, nil
 	}
 	target, err := filepath.EvalSymlinks(s.path)
 	if err != nil {
-		return nil, fmt.Errorf("%s leads to no file: %w", s.path, err)
+		return nil, fmt.Errorf("%s cannot be resolved: %w", s.path, err)
 	}
 	s.path = target // a save replaces the target, not the link
 	if s.info, err = os.Stat(s.path); err != nil {
@@ -346,7 +346,7 @@ func (s *Store) readFile() ([]byte, error) {
 }
 
 // removeLeftovers removes the temporary files that killed servers left behind: those whose names end in digits. A
-// server that is just saving to the same file loses its own, and that save fails.
+// server that is in the middle of a save to the same file loses its own, and that save fails.
 func (s *Store) removeLeftovers() {
 	names, _ := filepath.Glob(s.path + ".saving-[0-9]*")
 	for _, name := range names {
@@ -360,11 +360,12 @@ func (s *Store) removeLeftovers() {
 func (s *Store) view() *state { return s.current.Load() }
 
 // update runs change on a copy of the state, saves the copy, and only then lets readers see it. Updates take turns. If
-// change fails, or the copy cannot be saved, nothing is changed, and the error is for the client.
+// change fails, or the copy cannot be saved, nothing is changed (for the file, see replaceFile), and the error is for
+// the client.
 func (s *Store) update(change func(*state) error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	next := *s.view() // the tables of the copy share their records with the current state; see table
+	next := *s.view() // shares its records with the current state; see table
 	if err := change(&next); err != nil {
 		return err
 	}
@@ -419,7 +420,8 @@ func rootCause(err error) error {
 // replaceFile replaces the file with a snapshot of st. At every moment, even after a power failure, the file is the old
 // snapshot or the new one, whole:
 //
-//  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise the file could be empty later.
+//  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise a power failure could leave the
+//     file empty.
 //  2. The temporary file is renamed over the file, unless another program has changed the file.
 //  3. The directory is synced. Otherwise the rename could be undone, and an acknowledged write with it.
 //
@@ -476,7 +478,7 @@ func (s *Store) checkFile() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(info, s.info) ||
+	if !os.SameFile(info, s.info) || // also if s.info is nil
 		info.Size() != s.info.Size() || !info.ModTime().Equal(s.info.ModTime()) {
 		return errForeign
 	}

@@ -439,9 +439,9 @@ func TestBrokenFile(t *testing.T) {
 		{"{\"categories\":[\n{\"id\":1,\"name\":\"Dogs},\n{}]}", `line 2: invalid character '\n' in string literal`},
 		{"{\n\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `line 2: invalid UTF-8`},
 		{"\n[]", `the document must be a JSON object`},
-		{"{\n\"categories\":{}}", `line 2: categories cannot be a JSON object`},
-		{"{\n\n\"lastIds\":5}", `line 3: lastIds cannot be a JSON number`},
-		{pet("{\"id\":1,\n\"name\":5,\"categoryId\":1}"), `line 2: name cannot be a JSON number`},
+		{"{\n\"categories\":{}}", `line 2: a JSON object is of the wrong type`},
+		{"{\n\n\"lastIds\":5}", `line 3: a JSON number is of the wrong type`},
+		{pet("{\"id\":1,\n\"name\":5,\"categoryId\":1}"), `line 2: a JSON number is of the wrong type`},
 		{`null`, `the document must be a JSON object`},
 		{`{"lastIds":null}`, `lastIds must not be null`},
 		{`{"categories":null}`, `categories must not be null`},
@@ -492,11 +492,11 @@ func TestRefusedPaths(t *testing.T) {
 	before := files(t, directory)
 	for _, test := range []struct{ name, want string }{
 		{"directory", "read "},
-		{"dangling", "leads to no file: "},
-		{"loop", "leads to no file: "},
+		{"dangling", "cannot be resolved: "},
+		{"loop", "cannot be resolved: "},
 		{"none/petstore.json", "the first save failed: "},
-		{"plain/petstore.json", "leads to no file: "},
-		{strings.Repeat("x", 300), "leads to no file: "}, // the name is too long
+		{"plain/petstore.json", "cannot be resolved: "},
+		{strings.Repeat("x", 300), "cannot be resolved: "}, // the name is too long
 	} {
 		_, err := openStore(in(test.name), log.New(t.Output(), "", 0))
 		got := fmt.Sprint(err)
