@@ -294,8 +294,8 @@ func (c *collection[T]) get(r *http.Request) (response, error) {
 	return response{status: http.StatusOK, body: c.show(found)}, nil
 }
 
-// create decodes the request into body, a variable of the caller, calls build with the next id, and adds the record that
-// build returns. The function build is a closure that reads body.
+// create decodes the request into body, a variable of the caller, calls build with the next id, and adds the record
+// that build returns. The function build is a closure that reads body.
 func (c *collection[T]) create(r *http.Request, body shape, build func(*state, int64) (T, error)) (response, error) {
 	if err := decodeBody(r, body); err != nil {
 		return response{}, err

@@ -420,8 +420,8 @@ func rootCause(err error) error {
 // replaceFile replaces the file with a snapshot of st. At every moment, even after a power failure, the file is the old
 // snapshot or the new one, whole:
 //
-//  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise a power failure could leave the
-//     file empty.
+//  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise a power failure could leave
+//     the file empty.
 //  2. The temporary file is renamed over the file, unless another program has changed the file.
 //  3. The directory is synced. Otherwise the rename could be undone, and an acknowledged write with it.
 //
