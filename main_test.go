@@ -393,7 +393,8 @@ func TestFlags(t *testing.T) {
 	}{
 		{"", config{addr: "localhost:8080", data: "petstore.json", minute: time.Minute}},
 		{"-addr :1 -data d -keys k -minute 1s -cors-origin https://x -delay 8s -fail 3 -v", config{addr: ":1",
-			data: "d", keys: "k", minute: time.Second, origin: "https://x", delay: 8 * time.Second, failNth: 3, verbose: true}},
+			data: "d", keys: "k", minute: time.Second, origin: "https://x", delay: 8 * time.Second, failNth: 3,
+			verbose: true}},
 		{"-addr :1 -data= -minute 60s -delay 0 -fail 0", config{addr: ":1", minute: time.Minute}},
 	} {
 		got, err := parseFlags(strings.Fields(test.args), io.Discard)
