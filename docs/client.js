@@ -39,16 +39,24 @@ function measure(key, { status, headers, body }) {
   if (!limit) return
   const state = body?.code === 'key_banned' ? 'banned' : status === 429 ? 'wait' : left > limit / 5 ? 'open' : 'low'
   const now = Date.now(), difference = now - Date.parse(headers.get('Date')), before = reading(key)
-  const skew = Math.abs(difference) > 2000 ? difference : 0 // of the two clocks; the header is cut to whole seconds
+  const skew = Math.abs(difference) > 2000 ? difference - 1000 : 0 // of the clocks; the header is cut to whole seconds
   const until = state === 'wait' || state === 'banned' ? now + wait * 1000 : reset * 1000 + skew
   const since = state === 'banned' ? until - banLength : before.state === 'wait' ? before.since : now
   keep(key, { limit, left, state, since, until })
   tabs.postMessage({ key, reading: readings[key] })
 }
 
+// A restart begins every window anew. So a server that is gone, and not just slow, ends the waits.
+export async function checkServer() {
+  const isGone = () => fetch('/healthz', { cache: 'no-store' }).then(() => false, () => true)
+  if (!await isGone()) return
+  await new Promise(resolve => setTimeout(resolve, 200)) // a browser that leaves the page ends its requests, too
+  if (await isGone()) for (const key of Object.keys(readings)) keep(key, undefined)
+}
+
 // --- Requests ---
-export function makeRequest({ path, method, inputs }, values, key, mistake) {
-  const query = new URLSearchParams(mistake?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
+export function makeRequest({ path, method, inputs }, values, key, extra) {
+  const query = new URLSearchParams(extra?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
   let target = path
   for (const { name, in: place, content } of inputs) {
     const value = values[name]
@@ -57,13 +65,13 @@ export function makeRequest({ path, method, inputs }, values, key, mistake) {
     else if (value && place === 'header') headers[name] = value
     else if (value) query.append(name, value)
   }
-  Object.assign(headers, mistake?.headers)
+  Object.assign(headers, extra?.headers)
   return { method, url: location.origin + target + (query.size ? `?${query}` : ''), headers, body: values.body }
 }
 
-export async function call(key, { url, ...options }) {
+export async function call({ url, ...options }) {
   const time = new Date(), sent = { time, method: options.method, path: url.slice(location.origin.length) }
-  if (/[^!-~]/.test(key)) return { ...sent, failure: 'The key cannot be sent: use ASCII characters, no spaces.' }
+  const key = options.headers.Authorization?.slice('Bearer '.length) ?? ''
   try {
     const signal = AbortSignal.timeout(30_000)
     const response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal })
@@ -87,7 +95,7 @@ export const samples = {
     const quote = text => `'${text.replaceAll("'", `'\\''`)}'` // a shell cannot escape within single quotes
     const lines = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`)
     if (body !== undefined) lines.push(`--data-raw ${quote(body)}`)
-    return [`curl -i -X ${method}`, quote(url), ...lines].join(' \\\n  ')
+    return [method === 'GET' ? 'curl -i' : `curl -i -X ${method}`, quote(url), ...lines].join(' \\\n  ')
   },
   JavaScript: ({ method, url, headers, body }) => `fetch("${url}", {
   method: "${method}",

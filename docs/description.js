@@ -52,9 +52,9 @@ export function fieldsOf(schema) {
 }
 
 export function typeOf(schema) {
-  const { type, format, items } = resolve(schema)
-  if (items) return `array of ${items.$ref?.split('/').pop() ?? typeOf(items)}`
-  return format ? `${type} (${format})` : type
+  const { type, format, items, properties } = resolve(schema)
+  if (items) return `array of ${typeOf(items)}`
+  return properties && schema.$ref?.split('/').pop() || (type === 'string' && format || type)
 }
 
 function between(low, high, thing) {
@@ -109,36 +109,21 @@ export function checkInput({ name, in: place, required, schema }, text) {
   }
 }
 
-// --- Requests that fail on purpose ---
-// What to change in a valid request to provoke an error example. A name is that of a header (capitalized), of a
-// parameter or of a field of the body; undefined omits a field, an array repeats a parameter.
-const mistakes = {
-  LimitOutOfRange: { limit: '101' }, AfterNotInteger: { after: 'x' }, RepeatedParameter: { limit: ['1', '2'] },
-  UnknownParameter: { color: 'red' }, UnknownPetParameter: { color: 'red' }, UnknownField: { color: 'red' },
-  PetIdNotInteger: { petId: 'x' }, CategoryIdNotInteger: { categoryId: 'x' }, OrderIdNotInteger: { orderId: 'x' },
-  PetNotFound: { petId: '999' }, InventoryNotFound: { petId: '999' }, NoSuchPet: { petId: 999 },
-  CategoryNotFound: { categoryId: '999' }, NoSuchCategory: { categoryId: 999 }, OrderNotFound: { orderId: '999' },
-  NameMissing: { name: undefined }, NameBlank: { name: ' ' }, DescriptionTooLong: { description: 'x'.repeat(2001) },
-  OrderIdOnCreate: { id: 1 }, OrderIdDiffers: { id: 999 }, ShipDateMalformed: { shipDate: 'tomorrow' },
-  QuantityMissing: { quantity: undefined }, OrderQuantityOutOfRange: { quantity: 0 }, StockOutOfRange: { quantity: -1 },
-  UnknownStatus: { status: 'lost' }, PetInUse: { petId: '4' }, CategoryInUse: { categoryId: '1' },
-  OrderComplete: { orderId: '1' }, OrderReopened: { orderId: '1', complete: false },
-  BodyTooLarge: { name: 'x'.repeat(65536) }, BodyNotJSON: { 'Content-Type': 'text/plain' },
-}
-
-// mistakeIn returns the values of the form, and the query and headers that none of its fields can hold.
-export function mistakeIn({ inputs, body }, exampleName) {
-  if (!mistakes[exampleName]) return
-  const values = {}, query = [], headers = {}, json = { ...examplesOf(body ?? {})[0]?.value }
-  for (const { name, required, example } of inputs) values[name] = required ? example : ''
-  for (const [name, value] of Object.entries(mistakes[exampleName])) {
-    const input = inputs.find(input => input.name === name)
-    const fits = input && !Array.isArray(value) && (resolve(input.schema).enum?.includes(value) ?? true)
-    if (/^[A-Z]/.test(name)) headers[name] = value
-    else if (fits) values[name] = value
-    else if (body) json[name] = value
+// mistakeIn returns a request that provokes an error example: the values of the form, and the parameters and headers
+// that none of its fields can hold. Its x-try changes a valid request: null leaves a field of the body out.
+export function mistakeIn({ inputs, body }, { parameters = {}, headers = {}, body: fields = {}, letters = {} }) {
+  const values = Object.fromEntries(inputs.map(({ name, required, example }) => [name, required ? example : '']))
+  const query = []
+  for (const [name, value] of Object.entries(parameters)) {
+    const { schema } = inputs.find(input => input.name === name) ?? {}
+    const fits = schema && !Array.isArray(value) && (resolve(schema).enum?.includes(value) ?? true)
+    if (fits) values[name] = value
     else query.push(...[value].flat().map(item => [name, item]))
   }
-  if (body) values.body = JSON.stringify(json, null, 2)
-  return { values, query, headers }
+  if (body) {
+    const json = { ...examplesOf(body)[0]?.value, ...fields }
+    for (const [name, count] of Object.entries(letters)) json[name] = 'x'.repeat(count)
+    values.body = JSON.stringify(json, (_, value) => value ?? undefined, 2)
+  }
+  return { values, extra: { query, headers } }
 }
