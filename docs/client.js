@@ -11,7 +11,7 @@ export function remember(storage, name, value) {
 // --- What is left of the limit of each key ---
 // The session remembers it, so that a wait goes on after a reload; other tabs are told, since they share the limit.
 const readings = recall('sessionStorage', 'readings') ?? {}
-const tabs = new BroadcastChannel('readings'), banLength = 5 * 60_000
+const tabs = new BroadcastChannel('readings')
 export const newReading = new EventTarget()
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 
@@ -41,18 +41,15 @@ function measure(key, { status, headers, body }) {
   const now = Date.now(), difference = now - Date.parse(headers.get('Date')), before = reading(key)
   const skew = Math.abs(difference) > 2000 ? difference - 1000 : 0 // of the clocks; the header is cut to whole seconds
   const until = state === 'wait' || state === 'banned' ? now + wait * 1000 : reset * 1000 + skew
-  const since = state === 'banned' ? until - banLength : before.state === 'wait' ? before.since : now
+  const since = before.waiting ? before.since : now
   keep(key, { limit, left, state, since, until })
   tabs.postMessage({ key, reading: readings[key] })
 }
 
-// A restart begins every window anew. So a server that is gone, and not just slow, ends the waits.
-export async function checkServer() {
-  const isGone = () => fetch('/healthz', { cache: 'no-store' }).then(() => false, () => true)
-  if (!await isGone()) return
-  await new Promise(resolve => setTimeout(resolve, 200)) // a browser that leaves the page ends its requests, too
-  if (await isGone()) for (const key of Object.keys(readings)) keep(key, undefined)
-}
+// A restart begins every window anew. So a server that is gone ends every wait.
+export const checkServer = () => fetch('/healthz', { cache: 'no-store' }).catch(() => {
+  for (const key of Object.keys(readings)) keep(key)
+})
 
 // --- Requests ---
 export function makeRequest({ path, method, inputs }, values, key, extra) {
@@ -70,7 +67,7 @@ export function makeRequest({ path, method, inputs }, values, key, extra) {
 }
 
 export async function call({ url, ...options }) {
-  const time = new Date(), sent = { time, method: options.method, path: url.slice(location.origin.length) }
+  const start = Date.now(), sent = { method: options.method, path: url.slice(location.origin.length) }
   const key = options.headers.Authorization?.slice('Bearer '.length) ?? ''
   try {
     const signal = AbortSignal.timeout(30_000)
@@ -78,7 +75,7 @@ export async function call({ url, ...options }) {
     const { status, statusText, headers } = response, text = await response.text()
     const body = headers.get('Content-Type')?.startsWith('application/json') ? JSON.parse(text) : text
     measure(key, { status, headers, body })
-    return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - time) }
+    return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - start) }
   } catch (error) {
     const known = { TimeoutError: 'It took more than 30 seconds.', SyntaxError: 'The response is not valid JSON.' }
     return { ...sent, failure: known[error.name] ?? 'The server cannot be reached; check that it is running.' }

@@ -75,15 +75,11 @@ export function rangeOf(schema) {
 // --- Checks: each returns what is wrong with a value, or undefined ---
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
-// parseNumber keeps integers exact and apart from fractions: 2 is an integer, 2.0 is not.
-const parseNumber = source => /^-?\d+$/.test(source) ? BigInt(source) : Number(source)
-
 function checkValue(name, value, schema) {
   const s = resolve(schema), size = typeof value === 'string' ? [...value].length : value?.length
-  const kind = Array.isArray(value) ? 'array' : typeof value === 'bigint' ? 'integer' : typeof value
+  const kind = Array.isArray(value) ? 'array' : Number.isInteger(value) ? 'integer' : typeof value
   if (value === null || (s.type && kind !== s.type && !(kind === 'integer' && s.type === 'number')))
     return `${name} must be ${/^[aeiou]/.test(s.type) ? 'an' : 'a'} ${typeOf(s)}.`
-  if (s.format === 'int64' && BigInt.asIntN(64, value) !== value) return `${name} must be a 64-bit integer.`
   if (s.format === 'date-time' && (!dateTime.test(value) || isNaN(Date.parse(value))))
     return `${name} must be a date-time such as ${s.example}.`
   if (value < s.minimum || value > s.maximum || size < s.minLength || size > s.maxLength || size > s.maxItems
@@ -100,30 +96,20 @@ function checkValue(name, value, schema) {
 export function checkInput({ name, in: place, required, schema }, text) {
   const { type } = resolve(schema), isNumber = type === 'integer' || type === 'number'
   if (!text && place !== 'body') return required ? `${name} is required.` : undefined
-  if (place !== 'body') return checkValue(name, isNumber ? parseNumber(text) : text, schema)
+  if (place !== 'body') return checkValue(name, isNumber ? Number(text) : text, schema)
   try {
-    const exact = (_, value, { source }) => typeof value === 'number' ? parseNumber(source) : value
-    return checkValue(name, JSON.parse(text, exact), schema)
+    return checkValue(name, JSON.parse(text), schema)
   } catch (error) {
     return `The body is not valid JSON: ${error.message}.`
   }
 }
 
-// mistakeIn returns a request that provokes an error example: the values of the form, and the parameters and headers
-// that none of its fields can hold. Its x-try changes a valid request: null leaves a field of the body out.
-export function mistakeIn({ inputs, body }, { parameters = {}, headers = {}, body: fields = {}, letters = {} }) {
+// mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: some
+// parameters, and some fields of the body, of which null leaves one out and a number of letters makes one long.
+export function mistakeIn({ inputs, body }, { parameters, body: fields, letters = {} }) {
   const values = Object.fromEntries(inputs.map(({ name, required, example }) => [name, required ? example : '']))
-  const query = []
-  for (const [name, value] of Object.entries(parameters)) {
-    const { schema } = inputs.find(input => input.name === name) ?? {}
-    const fits = schema && !Array.isArray(value) && (resolve(schema).enum?.includes(value) ?? true)
-    if (fits) values[name] = value
-    else query.push(...[value].flat().map(item => [name, item]))
-  }
-  if (body) {
-    const json = { ...examplesOf(body)[0]?.value, ...fields }
-    for (const [name, count] of Object.entries(letters)) json[name] = 'x'.repeat(count)
-    values.body = JSON.stringify(json, (_, value) => value ?? undefined, 2)
-  }
-  return { values, extra: { query, headers } }
+  if (!body) return { ...values, ...parameters }
+  const json = { ...examplesOf(body)[0]?.value, ...fields }
+  for (const [name, count] of Object.entries(letters)) json[name] = 'x'.repeat(count)
+  return { ...values, ...parameters, body: JSON.stringify(json, (_, value) => value ?? undefined, 2) }
 }

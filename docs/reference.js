@@ -23,7 +23,7 @@ const button = (text, onclick, kind = 'quiet') =>
 const setText = (element, text) => { if (element.textContent !== text) element.textContent = text }
 
 // --- What is chosen for the page: a key is kept for the session only ---
-const settings = { key: demoKeys[0]?.key ?? '', keyHidden: false, language: 'curl', scheme: 'System', log: false }
+const settings = { key: demoKeys[0]?.key ?? '', keyHidden: false, language: 'curl', scheme: 'System' }
 const storageOf = setting => setting.startsWith('key') ? 'sessionStorage' : 'localStorage'
 for (const setting in settings) settings[setting] = recall(storageOf(setting), setting) ?? settings[setting]
 const tryOuts = []
@@ -35,19 +35,18 @@ function choose(setting, value) {
 }
 
 function drawChoices(group, values, nameOf = value => value) {
-  group.append(...values.map((value, i) =>
+  group.prepend(...values.map((value, i) =>
     Object.assign(button(nameOf(value, i), () => choose(group.dataset.setting, value)), { value })))
 }
 
 function drawSettings() {
-  const { key, keyHidden, scheme, log } = settings, input = $('#key')
+  const { key, keyHidden, scheme } = settings, input = $('#key')
   if (input.value.trim() !== key) input.value = key
   input.type = keyHidden ? 'password' : 'text'
   setText($('#hide'), keyHidden ? 'Show' : 'Hide')
   document.documentElement.style.colorScheme = scheme === 'System' ? '' : scheme.toLowerCase()
   for (const group of all('[data-setting]'))
-    for (const choice of group.children) choice.ariaPressed = choice.value === settings[group.dataset.setting]
-  $('.log').open = log
+    for (const choice of all('[value]', group)) choice.ariaPressed = choice.value === settings[group.dataset.setting]
   for (const tryOut of tryOuts) tryOut.drawSample()
   drawMeter()
 }
@@ -89,7 +88,7 @@ function drawJSON(value) {
 
 // --- Operations, groups and navigation ---
 const address = ({ method, path }) => [el('b', { class: `method ${method}` }, method), ' ', el('code', {}, path)]
-const namesOf = fields => fields.map(({ name }) => name).join(', ')
+const drawStatus = (status, text = status) => el('b', { class: status < 400 ? 'good' : 'bad' }, text)
 const shownHeaders = ['Retry-After', ...limitHeaders, 'Location', 'Link', 'Deprecation', 'Sunset', 'WWW-Authenticate']
 const phone = matchMedia('(max-width: 40rem)') // as in the style sheet
 
@@ -111,13 +110,12 @@ function drawOperation(operation) {
   const tryOut = new TryOut(operation)
   const about = el('div', { class: 'about' }, el('h4', {}, el('a', { href: `#${operationId}` }, summary)),
     el('p', { class: 'address' }, ...address(operation), ...badges(operation, true)), ...prose(description))
-  const parameters = inputs.filter(input => input !== body), fields = body && fieldsOf(body.schema)
-  if (parameters.length) about.append(fold('Parameters', namesOf(parameters), fieldTable(parameters)))
-  if (body) about.append(fold('Body', namesOf(fields), fieldTable(fields)))
+  const parameters = inputs.filter(input => input !== body), fields = body ? fieldsOf(body.schema) : []
+  for (const [title, list] of Object.entries({ Parameters: parameters, Body: fields }))
+    if (list.length) about.append(fold(title, list.map(({ name }) => name).join(', '), fieldTable(list)))
   const own = Object.keys(responses).filter(status => !sharedStatuses.includes(status))
-  const also = ['Also ', sharedStatuses.join(', '), ': see ', el('a', { href: '#errors' }, 'Errors')]
   about.append(fold('Responses', own.join(', '), ...own.map(status => drawResponse(status, responses[status], tryOut))),
-    el('p', { class: 'also' }, ...also))
+    el('p', { class: 'also' }, `Also ${sharedStatuses.join(', ')}: see `, el('a', { href: '#errors' }, 'Errors')))
   return el('article', { id: operationId }, about, tryOut.form)
 }
 
@@ -133,7 +131,7 @@ function drawResponse(status, reference, tryOut) {
   for (const { summary, description, value, 'x-try': mistake } of examplesOf(response)) {
     const figure = el('figure', {}, el('figcaption', {}, `Example: ${summary}`), ...prose(description), drawJSON(value))
     const trial = button(`Try this error: ${status}`, () => tryOut.provoke(mistake, details))
-    if (mistake && !tryOut.isOff) figure.append(trial)
+    if (mistake && tryOut.form.onsubmit) figure.append(trial)
     details.append(figure)
   }
   return details
@@ -167,25 +165,22 @@ function drawOverview() {
 
 function drawPage() {
   const groups = api.tags.filter(tag => !tag['x-parent']).map(tag => drawGroup(tag, 2))
-  const parts = [{ id: 'overview', title: 'Overview' }, ...chapters]
   drawOverview()
-  $('nav ul').append(...parts.map(({ id, title }) => el('li', {}, el('a', { href: `#${id}` }, title))),
-    ...groups.map(({ entry }) => entry))
+  $('nav ul').append(...[{ id: 'overview', title: 'Overview' }, ...chapters].map(({ id, title }) =>
+    el('li', {}, el('a', { href: `#${id}` }, title))), ...groups.map(({ entry }) => entry))
   $('main').append(...groups.map(({ section }) => section))
   drawChoices($('[data-setting=scheme]'), ['System', 'Light', 'Dark'])
   drawChoices($('[data-setting=key]'), demoKeys.map(({ key }) => key), (_, i) => capitalize(demoKeys[i].plan))
-  $('.log').append(table('requests', ['Time', 'Method', 'Path', 'Status']))
+  $('.log').append(table('requests', ['Method', 'Path', 'Status']))
   $('.missing').remove()
 }
 
 // --- The try-out of an operation ---
-function drawControl({ name, in: place, required, schema, example = '' }) {
+function drawControl({ in: place, required, schema, example = '' }) {
   if (place === 'body') return el('textarea', { rows: 6, spellcheck: 'false' }, '{}')
   const { enum: options, type, default: preset = '' } = resolve(schema)
-  const suggestions = place === 'path' ? { list: `known-${name}` } : { autocomplete: 'off' }
-  const control = el(options ? 'select' : 'input', suggestions)
-  if (options && !required) control.append(el('option', { value: '' }, 'not sent'))
-  if (options) control.append(...options.map(value => el('option', { value }, value)))
+  const control = el(options ? 'select' : 'input', { autocomplete: 'off' })
+  for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
   if (type === 'integer') control.inputMode = 'numeric'
   if (required) control.value = example
   else if (!options) control.placeholder = example || preset
@@ -206,18 +201,17 @@ class TryOut {
 
   constructor(operation) {
     this.operation = operation
-    this.isOff = operation['x-hideTryItPanel']
     this.form = $('#try').content.firstElementChild.cloneNode(true)
     for (const part of ['inputs', 'extra', 'actions', 'send', 'many', 'count', 'anyway', 'outcome', 'response'])
       this[part] = $(`.${part}`, this.form)
-    const sample = $('.sample', this.form)
-    this.sample = $('pre', sample)
+    const sample = Object.assign($('.sample', this.form), { open: !phone.matches })
     this.form.ariaLabel = `Try it: ${operation.summary}`
-    sample.open = !phone.matches
+    this.sample = $('pre', sample)
     drawChoices($('[data-setting]', sample), Object.keys(samples))
     $('.copy', sample).onclick = ({ target }) => copyText(this.code, this.sample, target)
     tryOuts.push(this)
-    if (this.isOff) return this.form.replaceChildren(el('p', {}, 'openapi.json turns the try-out off here.'), sample)
+    if (operation['x-hideTryItPanel'])
+      return this.form.replaceChildren(el('p', {}, 'openapi.json turns the try-out off here.'), sample)
     this.inputs.append(...operation.inputs.map(input => drawField(operation.operationId, input)))
     if (operation.body) this.offerBodies(examplesOf(operation.body))
     if (operation.method !== 'GET') this.many.parentElement.remove()
@@ -243,17 +237,16 @@ class TryOut {
   // fill takes values for some fields, and what a mistake adds that no field can hold.
   fill(values, added) {
     for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
-    const { query = [], headers = {} } = this.added = added ?? {}
-    const parts = Object.entries(headers).map(header => header.join(': '))
-    if (query.length) parts.push(`?${new URLSearchParams(query)}`)
-    this.extra.replaceChildren(...parts.map(part =>
+    this.added = added
+    const { query, headers = {} } = added ?? {}, parts = Object.entries(headers).map(header => header.join(': '))
+    this.extra.replaceChildren(...(query ? [`?${query}`, ...parts] : parts).map(part =>
       Object.assign(button(`+ ${part} ×`, () => this.fill({})), { ariaLabel: `Remove ${part}` })))
     this.change(false)
     return this
   }
 
   change(isEdited) {
-    const { body } = this.form.elements, size = new Blob([body?.value ?? '']).size
+    const { body } = this.form.elements, size = new Blob([body?.value]).size
     this.isEdited = isEdited
     this.drawSample()
     this.mark(() => '') // until the next check
@@ -273,13 +266,12 @@ class TryOut {
 
   // mark writes what is wrong below each field, and returns the first such field.
   mark(errorOf) {
-    const controls = this.operation.inputs.map(input => {
+    for (const input of this.operation.inputs) {
       const control = this.form.elements[input.name], error = errorOf(input, control.value) ?? ''
       control.ariaInvalid = error !== ''
       setText($(`#${control.id}-error`), error)
-      return control
-    })
-    return controls.find(control => control.ariaInvalid === 'true')
+    }
+    return $('[aria-invalid=true]', this.form)
   }
 
   checkAndRun(send) {
@@ -297,9 +289,9 @@ class TryOut {
   }
 
   provoke({ until429, ...mistake }, origin) {
-    const { values, extra } = mistakeIn(this.operation, mistake), article = this.form.parentElement
+    const article = this.form.parentElement
     if (!article.contains(origin)) location.hash = article.id
-    this.fill(values, extra).run(until429 ? this.sendUntil429 : this.sendOnce)
+    this.fill(mistakeIn(this.operation, mistake), mistake).run(until429 ? this.sendUntil429 : this.sendOnce)
   }
 
   // run shows that requests are under way, and then the last response.
@@ -312,12 +304,14 @@ class TryOut {
     const entry = await this.running(this.stop.signal)
     this.running = undefined
     this.show(entry)
-    if (entry.status === 201) offer(entry.headers.get('Location'))
   }
 
   async sendOnce() {
     const values = this.values(), { added } = this, entry = await call(this.requestFor(settings.key))
-    logRequest(this, entry, () => this.fill(values, added).show(entry))
+    logRequest(entry, () => {
+      this.form.scrollIntoView()
+      this.fill(values, added).show(entry)
+    })
     return entry
   }
 
@@ -328,16 +322,15 @@ class TryOut {
       setText(this.count, `${count} sent`)
       const isOver = !entry.status || [401, 403, 429].includes(entry.status)
       if (isOver || signal.aborted || key !== settings.key) return { ...entry, count }
-      if (reading(key).limit < 1000) await new Promise(resolve => setTimeout(resolve, 20)) // to be seen
+      if (reading(key).limit < 1000) await new Promise(resolve => setTimeout(resolve, 20)) // time to see it
     }
   }
 
   // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
   show({ method, path, failure, status, statusText, took, headers, body, count }) {
     const refocus = this.response.contains(document.activeElement), number = count ? `, request ${count}` : ''
-    const [head, rest] = failure ? ['No response', `: ${failure}`] : [`${status} ${statusText}`, ` in\xa0${took}\xa0ms`]
-    this.outcome.replaceChildren(el('code', {}, `${method} ${path}`), ' ',
-      el('b', { class: status < 400 ? 'good' : 'bad' }, head), rest, number)
+    const [head, rest] = failure ? ['No response', `: ${failure}`] : [`${status} ${statusText}`, ` in ${took}\xa0ms`]
+    this.outcome.replaceChildren(el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), rest, number)
     this.response.replaceChildren(...(failure ? [] : this.drawResponse(headers, body)))
     this.update()
     if (refocus) $('.next:enabled, .send:enabled, .anyway', this.form).focus()
@@ -347,19 +340,15 @@ class TryOut {
   drawResponse(headers, body) {
     const names = shownHeaders.filter(name => headers.has(name)), place = headers.get('Location')
     const rows = names.map(name => [[el('code', {}, name)], [headers.get(name)]])
-    const page = headers.get('Link')?.match(/<([^<>]*)>; *rel="next"/)?.[1]
+    const page = headers.get('Link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
+    const turn = () => this.fill(Object.fromEntries(new URLSearchParams(page))).run(this.sendOnce)
     const fold = el('details', {}, el('summary', {}, 'Headers'), table('headers', ['Header', 'Value'], rows))
     return [
       body === '' ? el('p', {}, 'The response has no body.') : drawJSON(body),
-      page ? button('Next page', () => this.turnTo(new URL(page, location)), 'next quiet') : '',
+      page ? button('Next page', turn, 'next quiet') : '',
       place ? el('p', { class: 'next' }, 'Location: ', locationLink(place)) : '',
       Object.assign(fold, { open: headers.has('Retry-After') }),
     ]
-  }
-
-  turnTo({ searchParams }) {
-    const values = this.operation.inputs.map(({ name }) => [name, searchParams.get(name) ?? ''])
-    this.fill(Object.fromEntries(values), this.added).form.requestSubmit()
   }
 
   // update shows what can be pressed now. A focused button that no longer can be passes the focus on.
@@ -367,14 +356,14 @@ class TryOut {
     const { waiting, state, left } = reading(settings.key), focused = document.activeElement
     const ahead = state === 'new' ? demoKeys.find(({ key }) => key === settings.key)?.perMinute : left
     const { running } = this, stoppable = running === this.sendUntil429, busy = Boolean(running)
-    this.form.classList.toggle('busy', busy)
-    this.send.ariaDisabled = busy
+    this.form.ariaBusy = busy
     setText(this.send, busy && !stoppable ? 'Sending …' : 'Send')
     for (const button of all('.send, button.next', this.form)) button.disabled = waiting
     setText(this.many, stoppable ? 'Stop' : 'Send until 429')
     this.many.disabled = waiting && !stoppable
-    if (!stoppable) setText(this.count, ahead && !waiting ? `${(ahead + 1).toLocaleString('en')} requests` : '')
     this.anyway.hidden = !waiting && !(this.isEdited && $('[aria-invalid=true]', this.form))
+    const count = ahead && this.anyway.hidden ? `${(ahead + 1).toLocaleString('en')} requests` : ''
+    if (!stoppable) setText(this.count, count)
     if (this.actions.contains(focused) && focused.matches(':disabled, [hidden]'))
       $('button:enabled:not([hidden])', this.actions).focus()
   }
@@ -392,30 +381,14 @@ function copyText(text, source, button) {
 }
 
 function locationLink(path) {
-  const { operation, values } = operationAt(path) ?? {}
-  if (!operation) return path
-  const link = el('a', { href: `#${operation.operationId}` }, path)
-  const alike = tryOuts.filter(tryOut => tryOut.operation.path === operation.path)
-  link.onclick = () => { for (const tryOut of alike) tryOut.fill(values) }
+  const { operation, values } = operationAt(path), link = el('a', { href: `#${operation.operationId}` }, path)
+  link.onclick = () => { for (const other of tryOuts) if (other.operation.path === operation.path) other.fill(values) }
   return link
 }
 
-function offer(path) {
-  for (const [name, value] of Object.entries(operationAt(path)?.values ?? {})) {
-    const known = $(`#known-${name}`) ?? $('main').appendChild(el('datalist', { id: `known-${name}` }))
-    known.prepend(el('option', { value }))
-  }
-}
-
-function logRequest({ form }, { time, method, path, status = 'none' }, restore) {
-  const rows = $('.log tbody'), again = button(path, () => {
-    form.scrollIntoView()
-    restore()
-  }, 'link')
-  rows.prepend(drawRow([
-    [time.toLocaleTimeString('en-GB')], [el('b', { class: `method ${method}` }, method)], [again],
-    [el('b', { class: status < 400 ? 'good' : 'bad' }, status)],
-  ]))
+function logRequest({ method, path, status = 'none' }, restore) {
+  const rows = $('.log tbody'), kind = el('b', { class: `method ${method}` }, method)
+  rows.prepend(drawRow([[kind], [button(path, restore, 'link')], [drawStatus(status)]]))
   rows.children[50]?.remove()
 }
 
@@ -449,12 +422,8 @@ function drawMeter() {
   for (const tryOut of tryOuts) tryOut.update()
   clearTimeout(ticking)
   const step = remaining < 3_600_000 ? 1000 : 60_000 // when the text changes next; without a window nothing runs
-  if (remaining > 0) ticking = setTimeout(tick, remaining % step || step)
-}
-
-function tick() {
-  if (reading(settings.key).waiting) checkServer()
-  drawMeter()
+  if (remaining > 0) ticking = setTimeout(drawMeter, remaining % step || step)
+  if (waiting) checkServer()
 }
 
 drawPage()
@@ -462,7 +431,8 @@ drawSettings()
 newReading.addEventListener('change', drawMeter)
 $('#key').oninput = ({ target }) => choose('key', target.value.trim())
 $('#hide').onclick = () => choose('keyHidden', !settings.keyHidden)
-$('.log').ontoggle = ({ target }) => choose('log', target.open)
+$('.log').open = recall('localStorage', 'log')
+$('.log').ontoggle = ({ target }) => remember('localStorage', 'log', target.open)
 $('nav').onclick = ({ target }) => { if (target.closest('a')) $('#menu').togglePopover(false) }
 
 // The navigation and the address follow the last section that begins in the upper fifth of the screen, or above it.
