@@ -220,7 +220,7 @@ await log.locator('summary').click()
 await page.locator('#errors figure button').first().evaluate(button => button.click())
 await list.getByText('401 Unauthorized').waitFor()
 provoked.push(401)
-check('an error to try anywhere', await list.locator('.extra').textContent(), '+ Authorization: Bearer unknown ×')
+check('it is seen, too', await list.locator('.extra').textContent(), '+ Authorization: Bearer unknown ×')
 check('its limit is not that of the key', /1000/.test(await page.locator('.meter').textContent()))
 await press(list, 'Remove Authorization: Bearer unknown').click()
 
@@ -233,7 +233,6 @@ check('a pet',
   await send(page, 'createPet', { body: { name, categoryId: 5 } }),
   [201, { id: 6, name, categoryId: 5, status: 'available' }])
 check('its name is text', await part(page, 'createPet').locator('.response pre').getByText(name).count(), 1)
-check('no image', await page.locator('img').count(), 0)
 const location = part(page, 'createPet').locator('.next').getByRole('link')
 check('its Location', await location.textContent(), '/pets/6')
 await location.click()
@@ -246,11 +245,8 @@ const pets = await send(page, 'listPets', { limit: '2', status: '', categoryId: 
 check('a page', pets[1].map(({ id }) => id), [1, 2])
 const next = press(list, 'Next page')
 check('the next page', (await responseTo(page, list, () => next.click()))[1].map(({ id }) => id), [3, 4])
-check('its parameters',
-  [await list.getByLabel('after').inputValue(), await list.getByLabel('limit').inputValue()], ['2', '2'])
 check('the last page', (await responseTo(page, list, () => next.click()))[1].map(({ id }) => id), [5, 6])
 check('and none after it', await next.count(), 0)
-check('nothing there', (await send(page, 'getPet', { petId: '999' }))[0], 404)
 check('its Sunset', await part(page, 'getPet').locator('.response tr', { hasText: 'Sunset' }).count(), 1)
 check('an order is cancelled', await send(page, 'cancelOrder'), [204, undefined])
 await list.getByLabel('after').fill('0')
@@ -264,9 +260,6 @@ for (const [id, field, value, error] of [
   ['listPets', 'limit', '101', 'limit must be 1 to 100.'],
   ['getPet', 'petId', '', 'petId is required.'],
   ['createPet', 'body', '{"name": "Pip"}', 'categoryId is missing.'],
-  ['createPet', 'body', '{"name": " ", "categoryId": 1}', 'name must be 1 to 200 characters, not blank.'],
-  ['createPet', 'body', '{"name": "Pip", "categoryId": 1, "status": "lost"}',
-    'status must be one of available, pending, sold.'],
   ['createOrder', 'body', '{"shipDate": "tomorrow"}', 'shipDate must be a date-time such as 2026-12-01T12:00:00Z.'],
   ['createOrder', 'body', '{"petId": null}', 'petId must be an integer.'],
 ]) {
@@ -342,9 +335,6 @@ for (const [language, run] of Object.entries(runners)) {
   await page.clock.fastForward(3000)
   await press(pet, 'Copy').waitFor()
 }
-check('long lines scroll',
-  await pet.locator('.sample pre').evaluate(pre => [getComputedStyle(pre).whiteSpace, getComputedStyle(pre).overflowX]),
-  ['pre', 'auto'])
 
 // --- The answer first ---
 // It is sent from each form. In view must be what was sent, the body's first lines, and the way on.
@@ -414,31 +404,22 @@ check('marked in the navigation', await marked(), '#getCategory')
 check('the language after a reload', /^package main/.test(await list.locator('.sample pre').textContent()))
 const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
 const white = 'rgb(255, 255, 255)', black = 'rgb(17, 21, 27)'
-for (const [scheme, color] of [['Dark', black], ['Light', white], ['Dark', black]]) {
-  await press(page, scheme).click()
-  check(scheme, await background(), color)
-}
+check('at first as the system', await background(), white)
+await press(page, 'Dark').click()
 await page.reload()
 check('dark after a reload', await background(), black)
-await press(page, 'System').click()
 check('the key is kept for the session alone', await page.evaluate(() =>
   [Object.keys(localStorage).sort(), JSON.stringify(localStorage).includes('demo-'), document.cookie]),
   [['language', 'log', 'scheme'], false, ''])
-const shown = async () => [
-  await page.locator('#key').getAttribute('type'),
-  (await list.locator('.sample pre').textContent()).includes('demo-business'),
-]
-check('the key is shown', await shown(), ['text', true])
 await press(page, 'Hide').click()
-check('the key is hidden', await shown(), ['password', false])
 await page.reload()
-check('the key stays hidden', await shown(), ['password', false])
+check('the key stays hidden', [await page.locator('#key').getAttribute('type'),
+  (await list.locator('.sample pre').textContent()).includes('demo-business')], ['password', false])
 await press(list, 'Copy').click()
 check('it is copied', /Bearer demo-business/.test(await page.evaluate(() => navigator.clipboard.readText())))
 check('it is still sent', (await send(page, 'getCategory'))[0], 200)
 
 // --- On paper ---
-await press(page, 'Dark').click()
 await page.emulateMedia({ media: 'print' })
 check('on white paper', await background(), white)
 check('no forms in print', await page.locator('form, button, input, nav, aside').locator('visible=true').count(), 0)
@@ -465,9 +446,6 @@ for (const width of [360, 768]) {
     }))
     check('25 screens at most', height <= 25 || height)
     check('inputs of 16 px', [...new Set(sizes)], ['16px'])
-    const cut = page.locator('textarea').evaluateAll(all =>
-      all.filter(area => area.scrollHeight > area.clientHeight).length)
-    check('no body is cut off', await cut, 0)
     await part(page, 'createPet').locator('.fold summary').nth(1).click()
     await page.setViewportSize({ width: 740, height: 360 })
     await page.setViewportSize({ width, height: 640 })
@@ -528,7 +506,6 @@ async function tryLimits() {
     await sleep(1500)
     check(`idle: ${what}`, [(await counts()).timers - timers, (await counts()).writes - writes], [0, 0])
   }
-  check('no request yet', await state(), 'new')
   await lists.scrollIntoViewIfNeeded()
   await idle('before the first request')
   for (let left = 59; left >= 57; left--) {
@@ -558,7 +535,6 @@ async function tryLimits() {
   await lists.getByText('429 Too Many Requests').waitFor()
   provoked.push(429)
   check('until 429', [[...statuses], await state()], [[200, 429], 'wait'])
-  check('the wait', /Wait \d+\ss/.test(await meter.textContent()))
   check('also in the other tab', await second.locator('.meter').getAttribute('data-state'), 'wait')
   await second.close()
   check('what a 429 says', [await lists.getByRole('row', { name: /^Retry-After \d+$/ }).isVisible(),
@@ -612,8 +588,6 @@ async function lookAround() {
     await press(part(page, 'getPet'), 'Send').click()
     await page.evaluate(() => { for (const details of document.querySelectorAll('details')) details.open = true })
     await look(page, `${scheme}-${width}-opened`)
-    check('the meter is in view',
-      await page.locator('.meter').evaluate(element => element.getBoundingClientRect().top >= 0))
     await page.context().close()
   }
 }
