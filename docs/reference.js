@@ -421,7 +421,7 @@ function drawMeter() {
   announced = wait
   for (const tryOut of tryOuts) tryOut.update()
   clearTimeout(ticking)
-  const step = remaining < 3_600_000 ? 1000 : 60_000 // when the text changes next; without a window nothing runs
+  const step = waiting || remaining < 3_600_000 ? 1000 : 60_000 // until there is news; without a window nothing runs
   if (remaining > 0) ticking = setTimeout(drawMeter, remaining % step || step)
   if (waiting) checkServer()
 }
