@@ -322,7 +322,7 @@ class TryOut {
       setText(this.count, `${count} sent`)
       const isOver = !entry.status || [401, 403, 429].includes(entry.status)
       if (isOver || signal.aborted || key !== settings.key) return { ...entry, count }
-      if (reading(key).limit < 1000) await new Promise(resolve => setTimeout(resolve, 20)) // time to see it
+      if (reading(key).limit < 1000) await new Promise(resolve => setTimeout(resolve, 40)) // time to see it
     }
   }
 
