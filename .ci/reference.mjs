@@ -157,11 +157,6 @@ check('id first, as the server sends it', (await fields.allTextContents())[0], '
 const words = /int64\)|The body of every|-X GET|or press Ctrl\+Enter/g
 check('words', [...new Set((await page.locator('body').textContent()).match(words))], ['or press Ctrl+Enter'])
 
-const chapters = [...api.info.description.matchAll(/^## (.*)/gm)].map(([, title]) => title)
-for (const title of chapters) {
-  const href = await page.locator('nav').getByRole('link', { name: title, exact: true }).getAttribute('href')
-  check(`the chapter ${title}`, await page.locator(`${href} h2`).textContent(), title)
-}
 check('the shared statuses', await page.locator('#errors summary b').allTextContents(), shared)
 const served = await (await fetch(`${base}/openapi.json`)).json()
 check('the address at the top',
@@ -259,7 +254,6 @@ for (const [id, field, value, error] of [
   ['getPet', 'petId', '', 'petId is required.'],
   ['createPet', 'body', '{"name": "Pip"}', 'categoryId is missing.'],
   ['createOrder', 'body', '{"shipDate": "tomorrow"}', 'shipDate must be a date-time such as 2026-12-01T12:00:00Z.'],
-  ['createOrder', 'body', '{"petId": null}', 'petId must be an integer.'],
 ]) {
   const article = part(page, id), input = article.getByLabel(field, { exact: true })
   await input.fill(value)
