@@ -2,532 +2,330 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"maps"
 	"math"
-	"mime"
 	"net/http"
 	"net/url"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
-// Server answers the requests of the API from its store.
-type Server struct {
-	store    *Store
-	limits   *Limits
-	logger   *log.Logger
-	mux      *http.ServeMux
-	verbose  bool          // log each request
-	delay    time.Duration // hold back each response of the API for this long
-	origin   string        // the web pages of this origin may call the API (CORS); empty for none
-	demoKeys string        // the demo keys, for the page at / to offer; empty if they are not in use
-	baseURL  string        // of this server, as it is printed at the start and named by openapi.json
-}
-
-// A handler returns the response to a request, or the error to send instead. It never sees the ResponseWriter.
+// A handler returns the response to a request, or an error to send instead. The header of the response is sent in both
+// cases.
 type handler func(*http.Request) (response, error)
 
-// A response is what a handler wants sent: JSON, unless its own header names another Content-Type.
+// A response is JSON, unless its header has another Content-Type.
 type response struct {
 	status int
 	body   []byte
-	header []headerLine
+	header http.Header
 }
 
-// jsonResponse ends the JSON with a newline, so that in a terminal the prompt comes on the next line. Clip makes append
-// copy the JSON: it may be a record's, and two requests must not write to the same spare byte behind it.
-func jsonResponse(status int, json []byte) response {
-	return response{status: status, body: append(slices.Clip(json), '\n')}
+// A collection is a table as the API shows it.
+type collection[T any] struct {
+	store *Store
+	path  string // of the list
+	noun  string // for a record, in messages
+	param string // the path parameter that holds a record's id
+	table func(*state) *table[T]
+	show  func(*record[T]) []byte // returns the JSON of a record
 }
 
-// A route is a pattern of http.ServeMux and the handler for it.
-type route struct {
-	pattern string
-	handle  handler
+// Server is the http.Handler of the whole service.
+type Server struct {
+	logger *log.Logger
+	mux    *http.ServeMux
+	store  *Store
+
+	pets       collection[stockedPet]
+	categories collection[Category]
+	orders     collection[Order]
+	inventory  collection[stockedPet] // the pets again, shown as their stock
+
+	// These are set before the first request, if at all.
+	verbose     bool          // log each request
+	delay       time.Duration // hold back each response of the API for this long
+	failNth     int64         // fail every Nth request that the limits let through; 0 for none
+	origin      string        // the web pages of this origin may call the API; set by allowOrigin
+	offeredKeys string        // the demo keys, for the page at / to offer; [] if they are not in use
+	baseURL     string        // of this server, for openapi.json
+
+	letThrough atomic.Int64 // the number of requests, for failNth
 }
 
-// routes are the operations that docs/openapi.json describes, in its order.
-func (s *Server) routes() []route {
-	return []route{
-		{"GET /pets", s.listPets},
-		{"POST /pets", s.createPet},
-		{"GET /pets/{petId}", s.getPet},
-		{"PUT /pets/{petId}", s.replacePet},
-		{"DELETE /pets/{petId}", s.deletePet},
-		{"GET /categories", s.listCategories},
-		{"POST /categories", s.createCategory},
-		{"GET /categories/{categoryId}", s.getCategory},
-		{"PUT /categories/{categoryId}", s.replaceCategory},
-		{"DELETE /categories/{categoryId}", s.deleteCategory},
-		{"GET /store/orders", s.listOrders},
-		{"POST /store/orders", s.createOrder},
-		{"GET /store/orders/{orderId}", s.getOrder},
-		{"PUT /store/orders/{orderId}", s.replaceOrder},
-		{"DELETE /store/orders/{orderId}", s.cancelOrder},
-		{"GET /inventory", s.listInventory},
-		{"GET /inventory/{petId}", s.getInventory},
-		{"PATCH /inventory/{petId}", s.updateInventory},
+func newServer(store *Store, limits *Limits, logger *log.Logger) *Server {
+	s := &Server{logger: logger, mux: http.NewServeMux(), store: store, offeredKeys: "[]"}
+	s.pets = collection[stockedPet]{
+		store: store, path: "/pets", noun: "pet", param: "petId",
+		table: func(st *state) *table[stockedPet] { return &st.pets },
+		show:  func(r *record[stockedPet]) []byte { return r.json },
+	}
+	s.categories = collection[Category]{
+		store: store, path: "/categories", noun: "category", param: "categoryId",
+		table: func(st *state) *table[Category] { return &st.categories },
+		show:  func(r *record[Category]) []byte { return r.json },
+	}
+	s.orders = collection[Order]{
+		store: store, path: "/store/orders", noun: "order", param: "orderId",
+		table: func(st *state) *table[Order] { return &st.orders },
+		show:  func(r *record[Order]) []byte { return r.json },
+	}
+	s.inventory = s.pets
+	s.inventory.path = "/inventory"
+	s.inventory.show = func(r *record[stockedPet]) []byte {
+		return encode(InventoryItem{PetID: r.id, Quantity: r.value.Quantity, Status: r.value.Status})
+	}
+	for pattern, h := range s.operations() {
+		s.mux.Handle(pattern, s.wrap(h, limits))
+	}
+	s.mux.Handle("/", s.wrap(s.noRoute, limits))
+	for pattern, h := range s.openRoutes() {
+		s.mux.Handle(pattern, s.wrap(h, nil)) // no limits
+	}
+	return s
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// operations are what docs/openapi.json describes, each with its pattern for the mux.
+func (s *Server) operations() map[string]handler {
+	return map[string]handler{
+		"GET /pets":                       s.listPets,
+		"POST /pets":                      s.createPet,
+		"GET /pets/{petId}":               s.getPet,
+		"PUT /pets/{petId}":               s.replacePet,
+		"DELETE /pets/{petId}":            s.deletePet,
+		"GET /categories":                 s.categories.list,
+		"POST /categories":                s.createCategory,
+		"GET /categories/{categoryId}":    s.categories.get,
+		"PUT /categories/{categoryId}":    s.replaceCategory,
+		"DELETE /categories/{categoryId}": s.deleteCategory,
+		"GET /store/orders":               s.orders.list,
+		"POST /store/orders":              s.createOrder,
+		"GET /store/orders/{orderId}":     s.orders.get,
+		"PUT /store/orders/{orderId}":     s.replaceOrder,
+		"DELETE /store/orders/{orderId}":  s.cancelOrder,
+		"GET /inventory":                  s.inventory.list,
+		"GET /inventory/{petId}":          s.inventory.get,
+		"PATCH /inventory/{petId}":        s.updateInventory,
 	}
 }
 
-// openRoutes are not part of the API: they need no key and use up no quota.
-func (s *Server) openRoutes() []route {
-	return []route{
-		{"/{$}", s.getDocument},
-		{"/openapi.json", s.getDocument},
-		{"/docs/{file}", s.getDocument},
-		{"/healthz", s.getHealth},
+// openRoutes are not part of the API: they need no key and spend no quota.
+func (s *Server) openRoutes() map[string]handler {
+	return map[string]handler{
+		"GET /{$}":            s.getDocument,
+		"GET /openapi.json":   s.getDocument,
+		"GET /docs/{file}":    s.getDocument,
+		"GET /docs/keys.json": s.getDemoKeys,
+		"GET /healthz":        s.getHealth,
 	}
 }
 
-// newMux returns the mux of the whole service.
-func (s *Server) newMux() *http.ServeMux {
-	s.mux = http.NewServeMux()
-	for _, r := range s.routes() {
-		s.mux.Handle(r.pattern, s.wrap(r.handle, true))
-	}
-	s.mux.Handle("/", s.wrap(s.noRoute, true))
-	for _, r := range s.openRoutes() {
-		s.mux.Handle("GET "+r.pattern, s.wrap(r.handle, false))
-		s.mux.Handle(r.pattern, s.wrap(s.noRoute, false)) // the other methods need no key either
-	}
-	return s.mux
-}
-
-// wrap makes an http.Handler of a handler. Nothing else in this program writes to a ResponseWriter, so every response
-// of a handler gets the same headers, and every failure the same shape.
-func (s *Server) wrap(h handler, inAPI bool) http.Handler {
+// wrap makes an http.Handler of a handler: it spends a request of the client's quota, sets the rate headers, calls the
+// handler, and sends its response. The limits are nil for an open route.
+func (s *Server) wrap(h handler, limits *Limits) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
 		var planName string
 		var resp response
-		switch {
-		case s.isPreflight(r):
-			resp = preflight
-		case inAPI:
+		var err error
+		if limits != nil {
 			var q quota
-			var err error
-			planName, q, err = s.limits.admit(r, begin)
+			planName, q, err = limits.admit(r, begin)
 			q.setHeaders(w.Header())
-			if err != nil {
-				resp = s.failure(err)
-			} else {
-				resp = s.respond(w, r, h)
-			}
-			s.holdBack(r)
-		default:
-			resp = s.respond(w, r, h)
 		}
-		s.send(w, r, resp)
+		if err == nil && limits != nil && s.failNth > 0 && s.letThrough.Add(1)%s.failNth == 0 {
+			resp, err = failOnPurpose()
+		} else if err == nil {
+			resp, err = call(h, r)
+		}
+		if limits != nil {
+			time.Sleep(s.delay)
+		}
+		status := s.respond(w, resp, err)
 		if s.verbose {
-			s.logger.Printf("%s %q %d %s plan=%q", r.Method, r.URL.Path, resp.status, time.Since(begin), planName)
+			s.logger.Printf("%s %q %d %s plan=%q", r.Method, r.URL.Path, status, time.Since(begin), planName)
 		}
 	})
 }
 
-// maxBody is the size limit of a request body: 64 KiB.
-const maxBody = 64 << 10
-
-// respond returns the response of the handler, or that of its error.
-func (s *Server) respond(w http.ResponseWriter, r *http.Request, h handler) (resp response) {
-	// The handler gets a copy of the request: net/http later asks the original Body whether the client is still waiting
-	// for the go-ahead to send it (Expect: 100-continue).
-	limited := *r
-	limited.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	failed := catch(func() (err error) {
-		resp, err = h(&limited)
-		return err
-	})
-	if failed != nil {
-		return s.failure(failed)
-	}
-	return resp
+func failOnPurpose() (response, error) {
+	return response{header: http.Header{"Retry-After": {"1"}}}, fail(http.StatusServiceUnavailable,
+		"The flag -fail asked for this failure, and nothing was changed; retry after one second.")
 }
 
-// holdBack waits for as long as -delay says, or until the client gives up.
-func (s *Server) holdBack(r *http.Request) {
-	if s.delay > 0 {
-		select {
-		case <-time.After(s.delay):
-		case <-r.Context().Done():
+// call calls the handler. A panic becomes an error that holds the stack, so that only this request fails.
+func call(h handler, r *http.Request) (resp response, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
-	}
+	}()
+	return h(r)
 }
 
-// failure returns the response for an error. An error that is not an Error is a fault of this program: the client
-// gets a 500, and the log gets the details.
-func (s *Server) failure(err error) response {
-	var e *Error
-	if !errors.As(err, &e) {
-		s.logger.Print(err)
-		e = fail(http.StatusInternalServerError,
-			"The server failed on this request; try again, and report it if it fails again.")
+// respond sends the response, or the error as an Error object, and returns the status. An error that is not an *Error
+// is a fault of this program: the client gets a 500, and the log gets the details.
+//
+// Only net/http sends responses of its own: it redirects a path such as //pets, and refuses what is not valid HTTP.
+func (s *Server) respond(w http.ResponseWriter, resp response, err error) (status int) {
+	if err != nil {
+		var e *Error
+		if !errors.As(err, &e) {
+			s.logger.Print(err)
+			e = fail(http.StatusInternalServerError,
+				"The server failed on this request; try again, and report it if it fails again.")
+		}
+		resp.status, resp.body = e.Status, encode(e)
 	}
-	resp := jsonResponse(e.Status, encode(e))
-	resp.header = e.header
-	return resp
-}
-
-// send adds the headers that every response has, and writes it.
-func (s *Server) send(w http.ResponseWriter, r *http.Request, resp response) {
 	header := w.Header()
 	if s.origin != "" {
 		header.Set("Access-Control-Allow-Origin", s.origin)
 		header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, "+
 			"Retry-After, Location, Link, Allow, Deprecation, Sunset")
 	}
-	if r.TransferEncoding != nil {
-		// A request with both Transfer-Encoding and Content-Length may hide another request. net/http does not say
-		// whether it had both, so its connection is not used again (RFC 9112, section 6.1).
-		header.Set("Connection", "close")
+	if resp.status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", "Bearer")
 	}
 	if resp.body != nil {
 		header.Set("Content-Type", "application/json")
-		header.Set("Content-Length", strconv.Itoa(len(resp.body)))
+		header.Set("Content-Length", strconv.Itoa(len(resp.body)+1))
 	}
-	for _, line := range resp.header {
-		header.Set(line.name, line.value)
-	}
+	maps.Copy(header, resp.header)
 	w.WriteHeader(resp.status)
-	w.Write(resp.body)
+	if resp.body != nil {
+		w.Write(resp.body)
+		io.WriteString(w, "\n") // so that in a terminal the prompt comes on the next line
+	}
+	return resp.status
 }
 
-// isPreflight reports whether the request is a preflight: a browser asks whether a page of another origin may send its
-// request (Fetch standard, CORS protocol). A preflight carries no key.
-func (s *Server) isPreflight(r *http.Request) bool {
-	return s.origin != "" && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
+// allowOrigin lets web pages of an origin call the API: their browser sends a preflight first, without a key, to ask
+// whether it may send the request (Fetch standard, CORS protocol).
+func (s *Server) allowOrigin(origin string) {
+	s.origin = origin
+	s.mux.Handle("OPTIONS /", s.wrap(preflight, nil))
 }
 
-var preflight = response{status: http.StatusNoContent, header: []headerLine{
-	{"Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE"},
-	{"Access-Control-Allow-Headers", "Authorization, X-API-Key, Content-Type"},
-	{"Access-Control-Max-Age", "600"},
-}}
+func preflight(*http.Request) (response, error) {
+	return response{status: http.StatusNoContent, header: http.Header{
+		"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
+		"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type"},
+		"Access-Control-Max-Age":       {"600"},
+	}}, nil
+}
 
-// noRoute handles what no other route matches. If the path supports other methods, the error is 405 (RFC 9110, section
-// 15.5.6), else 404. It asks the mux which methods those are.
+var errNoPath = fail(http.StatusNotFound, "This path does not exist; GET /openapi.json lists the operations.")
+
+// noRoute handles what no other route matches. Its pattern / matches every method, so the mux never responds 405 itself
+// (RFC 9110, section 15.5.6). noRoute asks it which methods this path has: with any, the error is 405, else 404.
 func (s *Server) noRoute(r *http.Request) (response, error) {
 	var allowed []string
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
 		_, pattern := s.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
-		if strings.Contains(pattern, " ") { // patterns without a method lead here
+		if pattern != "/" {
 			allowed = append(allowed, method)
 		}
 	}
-	// getDocument calls noRoute too, if there is no such document: then the method is allowed, but the error is 404.
-	if allowed == nil || slices.Contains(allowed, r.Method) {
-		return response{}, fail(http.StatusNotFound,
-			"This path does not exist; GET /openapi.json lists the operations.")
+	if allowed == nil {
+		return response{}, errNoPath
 	}
 	allow := strings.Join(allowed, ", ")
-	return response{}, fail(http.StatusMethodNotAllowed, "Method not allowed; this path supports %s.", allow).
-		with("Allow", allow)
+	return response{header: http.Header{"Allow": {allow}}},
+		fail(http.StatusMethodNotAllowed, "Method not allowed; this path supports %s.", allow)
 }
 
-// The operations follow, in the order of routes. What they have in common comes after them: the collections pets,
-// categories, orders and inventory; list, get, create, replace and remove; how bodies and queries are read.
-
-func (s *Server) listPets(r *http.Request) (response, error) {
-	q := parseQuery(r, "status", "categoryId")
-	status := q.status("status")
-	category := q.integer("categoryId", 0, 1, math.MaxInt64) // 0 if it is left out, or else at least 1
-	return list(s, q, pets, func(p *Pet) bool {
-		return (status == "" || p.Status == status) && (category == 0 || p.CategoryID == category)
-	})
-}
-
-func (s *Server) createPet(r *http.Request) (response, error) {
-	body := NewPet{Status: Available}
-	if err := decodeBody(r, &body); err != nil {
-		return response{}, err
-	}
-	return create(s, pets, func(next *state, id int64) (Pet, error) {
-		if err := next.checkCategory(body.CategoryID); err != nil {
-			return Pet{}, err
-		}
-		return Pet{ID: id, NewPet: body}, nil
-	})
-}
-
-// deprecation announces the end of getPet, with every 200, 400 and 404 (RFC 9745, RFC 8594): it has been deprecated
-// since 2026-11-20, and will be removed after the sunset. Clients can practise on it; the other get operations stay.
-var deprecation = []headerLine{
-	{"Deprecation", "@1795132800"},
-	{"Sunset", "Thu, 05 Dec 2030 00:00:00 GMT"},
-	{"Link", `</pets>; rel="successor-version"`},
-}
-
-func (s *Server) getPet(r *http.Request) (response, error) {
-	resp, err := get(s, r, pets)
-	if err != nil {
-		resp = s.failure(err) // here, and not in respond, to add the headers
-	}
-	resp.header = append(resp.header, deprecation...)
-	return resp, nil
-}
-
-func (s *Server) replacePet(r *http.Request) (response, error) {
-	body := NewPet{Status: Available}
-	if err := decodeBody(r, &body); err != nil {
-		return response{}, err
-	}
-	return replace(s, r, pets, func(next *state, pet Pet) (Pet, error) {
-		if err := next.checkCategory(body.CategoryID); err != nil {
-			return Pet{}, err
-		}
-		pet.NewPet = body
-		return pet, nil
-	})
-}
-
-func (s *Server) deletePet(r *http.Request) (response, error) {
-	return remove(s, r, pets, func(next *state, pet Pet) error {
-		for id, order := range next.orders.after(0) {
-			if order.value.PetID != nil && *order.value.PetID == pet.ID {
-				return fail(http.StatusConflict, "Order %d names this pet; cancel or change that order first.", id)
-			}
-		}
-		return nil
-	})
-}
-
-func (s *Server) listCategories(r *http.Request) (response, error) {
-	return list(s, parseQuery(r), categories, all)
-}
-
-func (s *Server) createCategory(r *http.Request) (response, error) {
-	var body NewCategory
-	if err := decodeBody(r, &body); err != nil {
-		return response{}, err
-	}
-	return create(s, categories, func(_ *state, id int64) (Category, error) {
-		return Category{ID: id, NewCategory: body}, nil
-	})
-}
-
-func (s *Server) getCategory(r *http.Request) (response, error) {
-	return get(s, r, categories)
-}
-
-func (s *Server) replaceCategory(r *http.Request) (response, error) {
-	var body NewCategory
-	if err := decodeBody(r, &body); err != nil {
-		return response{}, err
-	}
-	return replace(s, r, categories, func(_ *state, category Category) (Category, error) {
-		category.NewCategory = body
-		return category, nil
-	})
-}
-
-func (s *Server) deleteCategory(r *http.Request) (response, error) {
-	return remove(s, r, categories, func(next *state, category Category) error {
-		for id, pet := range next.pets.after(0) {
-			if pet.value.CategoryID == category.ID {
-				return fail(http.StatusConflict,
-					"Pet %d belongs to this category; delete or change that pet first.", id)
-			}
-		}
-		return nil
-	})
-}
-
-func (s *Server) listOrders(r *http.Request) (response, error) {
-	return list(s, parseQuery(r), orders, all)
-}
-
-func (s *Server) createOrder(r *http.Request) (response, error) {
-	var body Order
-	if err := decodeBody(r, &body); err != nil {
-		return response{}, err
-	}
-	if body.ID != nil {
-		return response{}, invalid("id is assigned by the server; leave it out.")
-	}
-	return create(s, orders, func(next *state, id int64) (Order, error) {
-		if err := next.checkPet(body.PetID); err != nil {
-			return Order{}, err
-		}
-		body.ID = &id
-		return body, nil
-	})
-}
-
-func (s *Server) getOrder(r *http.Request) (response, error) {
-	return get(s, r, orders)
-}
-
-func (s *Server) replaceOrder(r *http.Request) (response, error) {
-	var body Order
-	if err := decodeBody(r, &body); err != nil {
-		return response{}, err
-	}
-	return replace(s, r, orders, func(next *state, old Order) (Order, error) {
-		if body.ID != nil && *body.ID != *old.ID {
-			return Order{}, invalid("id must be %d, as in the path, or be left out.", *old.ID)
-		}
-		if old.Complete && !body.Complete {
-			return Order{}, fail(http.StatusConflict, "A complete order cannot be reopened; send complete as true.")
-		}
-		if err := next.checkPet(body.PetID); err != nil {
-			return Order{}, err
-		}
-		body.ID = old.ID
-		return body, nil
-	})
-}
-
-func (s *Server) cancelOrder(r *http.Request) (response, error) {
-	return remove(s, r, orders, func(_ *state, order Order) error {
-		if order.Complete {
-			return fail(http.StatusConflict, "A complete order cannot be cancelled.")
-		}
-		return nil
-	})
-}
-
-func (s *Server) listInventory(r *http.Request) (response, error) {
-	return list(s, parseQuery(r), inventory, all)
-}
-
-func (s *Server) getInventory(r *http.Request) (response, error) {
-	return get(s, r, inventory)
-}
-
-func (s *Server) updateInventory(r *http.Request) (response, error) {
-	var body InventoryUpdate
-	if err := decodeBody(r, &body); err != nil {
-		return response{}, err
-	}
-	return replace(s, r, inventory, func(_ *state, pet Pet) (Pet, error) {
-		pet.quantity = body.Quantity
-		return pet, nil
-	})
-}
-
-// A collection is a table as the API shows it.
-type collection[T any] struct {
-	path  string                  // of the list
-	noun  string                  // for a record, in messages
-	param string                  // the path parameter that is a record's id
-	in    func(*state) *table[T]  // returns the table
-	json  func(*record[T]) []byte // returns a record as clients see it
-}
-
-var pets = collection[Pet]{
-	path:  "/pets",
-	noun:  "pet",
-	param: "petId",
-	in:    func(st *state) *table[Pet] { return &st.pets },
-	json:  func(r *record[Pet]) []byte { return r.encoded },
-}
-
-var categories = collection[Category]{
-	path:  "/categories",
-	noun:  "category",
-	param: "categoryId",
-	in:    func(st *state) *table[Category] { return &st.categories },
-	json:  func(r *record[Category]) []byte { return r.encoded },
-}
-
-var orders = collection[Order]{
-	path:  "/store/orders",
-	noun:  "order",
-	param: "orderId",
-	in:    func(st *state) *table[Order] { return &st.orders },
-	json:  func(r *record[Order]) []byte { return r.encoded },
-}
-
-// inventory is the pets again, but shown as their stock.
-var inventory = collection[Pet]{
-	path:  "/inventory",
-	noun:  "pet",
-	param: "petId",
-	in:    pets.in,
-	json: func(r *record[Pet]) []byte {
-		return encode(InventoryItem{PetID: r.value.ID, Quantity: r.value.quantity, Status: r.value.Status})
-	},
-}
-
-// The functions below would be methods of Server, if methods could have type parameters of their own.
-
-// list returns the first records that match and whose ids are greater than the query's after, at most limit of them.
-// If more follow, the Link header leads to them (RFC 8288). For example, if there are records 1, 2, 3 and 5, ?limit=2
+// list returns the records with ids greater than the parameter after, at most as many as the parameter limit allows. If
+// more follow, the Link header leads to them (RFC 8288). For example, if there are records 1, 2, 3 and 5, ?limit=2
 // returns 1 and 2 with a link to ?after=2&limit=2, and that returns 3 and 5 with no link.
-func list[T any](s *Server, q *query, c collection[T], match func(*T) bool) (response, error) {
+func (c *collection[T]) list(r *http.Request) (response, error) {
+	return c.listMatching(parseQuery(r), func(*T) bool { return true })
+}
+
+// listMatching is list for the records that match.
+func (c *collection[T]) listMatching(q *query, match func(*T) bool) (response, error) {
 	limit := q.integer("limit", 20, 1, 100)
 	after := q.integer("after", 0, 0, math.MaxInt64)
 	if q.err != nil {
 		return response{}, q.err
 	}
-	const recordSize = 96 // bytes, roughly; a body without room for all records would grow, and take twice the time
-	resp := response{status: http.StatusOK, body: append(make([]byte, 0, limit*recordSize), '[')}
+	var header http.Header
+	body := append(make([]byte, 0, 96*limit), '[') // room for records of the usual size
 	var count, last int64
-	for id, record := range c.in(s.store.view()).after(after) {
-		if !match(&record.value) {
+	for _, r := range c.table(c.store.view()).following(after) {
+		if !match(&r.value) {
 			continue
 		}
 		if count == limit {
-			resp.header = []headerLine{{"Link", q.nextPage(c.path, last, limit)}}
+			header = http.Header{"Link": {q.nextPage(c.path, last, limit)}}
 			break
 		}
 		if count > 0 {
-			resp.body = append(resp.body, ",\n"...)
+			body = append(body, ",\n"...)
 		}
-		resp.body = append(resp.body, c.json(record)...)
-		count, last = count+1, id
+		body = append(body, c.show(r)...)
+		count++
+		last = r.id
 	}
-	resp.body = append(resp.body, "]\n"...)
-	return resp, nil
+	return response{status: http.StatusOK, body: append(body, ']'), header: header}, nil
 }
 
-// all matches every record.
-func all[T any](*T) bool { return true }
-
 // get returns the record that the path names.
-func get[T any](s *Server, r *http.Request, c collection[T]) (response, error) {
-	_, record, err := find(s.store.view(), r, c)
+func (c *collection[T]) get(r *http.Request) (response, error) {
+	found, err := c.find(c.store.view(), r)
 	if err != nil {
 		return response{}, err
 	}
-	return jsonResponse(http.StatusOK, c.json(record)), nil
+	return response{status: http.StatusOK, body: c.show(found)}, nil
 }
 
-// create adds the record that build returns for the next id.
-func create[T any](s *Server, c collection[T],
-	build func(next *state, id int64) (T, error)) (resp response, err error) {
-	err = s.store.update(func(next *state) error {
-		table := c.in(next)
-		id, err := table.nextID()
-		if err != nil {
-			return err
+// create decodes the request's body into body, calls build with the next id, and adds the record that build returns.
+// The function build is a closure of the caller, which knows the type of the body.
+func (c *collection[T]) create(r *http.Request, body shape, build func(*state, int64) (T, error)) (response, error) {
+	if err := decodeBody(r, body); err != nil {
+		return response{}, err
+	}
+	var created *record[T]
+	err := c.store.update(func(next *state) error {
+		id := c.table(next).last + 1
+		if id > maxID {
+			return fail(http.StatusServiceUnavailable, "No ids are left: the last one is %d.", maxID)
 		}
 		value, err := build(next, id)
 		if err != nil {
 			return err
 		}
-		record := newRecord(value)
-		table.insert(id, record)
-		resp = jsonResponse(http.StatusCreated, c.json(record))
-		resp.header = []headerLine{{"Location", c.path + "/" + strconv.FormatInt(id, 10)}}
+		created = newRecord(id, value)
+		c.table(next).add(created)
 		return nil
 	})
-	return resp, err
+	if err != nil {
+		return response{}, err
+	}
+	header := http.Header{"Location": {c.path + "/" + strconv.FormatInt(created.id, 10)}}
+	return response{status: http.StatusCreated, body: c.show(created), header: header}, nil
 }
 
-// replace replaces the record that the path names with what build returns.
-func replace[T any](s *Server, r *http.Request, c collection[T],
-	build func(next *state, old T) (T, error)) (resp response, err error) {
-	err = s.store.update(func(next *state) error {
-		id, old, err := find(next, r, c)
+// replace decodes the request's body into body, calls build with the record that the path names, and puts what build
+// returns in its place.
+func (c *collection[T]) replace(r *http.Request, body shape, build func(*state, T) (T, error)) (response, error) {
+	if err := decodeBody(r, body); err != nil {
+		return response{}, err
+	}
+	var replaced *record[T]
+	err := c.store.update(func(next *state) error {
+		old, err := c.find(next, r)
 		if err != nil {
 			return err
 		}
@@ -535,72 +333,193 @@ func replace[T any](s *Server, r *http.Request, c collection[T],
 		if err != nil {
 			return err
 		}
-		record := newRecord(value)
-		c.in(next).put(id, record)
-		resp = jsonResponse(http.StatusOK, c.json(record))
+		replaced = newRecord(old.id, value)
+		c.table(next).replace(replaced)
 		return nil
 	})
-	return resp, err
+	if err != nil {
+		return response{}, err
+	}
+	return response{status: http.StatusOK, body: c.show(replaced)}, nil
 }
 
-// remove deletes the record that the path names, unless check returns an error.
-func remove[T any](s *Server, r *http.Request, c collection[T],
-	check func(next *state, old T) error) (response, error) {
-	err := s.store.update(func(next *state) error {
-		id, old, err := find(next, r, c)
+// remove removes the record that the path names, unless check returns an error.
+func (c *collection[T]) remove(r *http.Request, check func(*state, T) error) (response, error) {
+	err := c.store.update(func(next *state) error {
+		old, err := c.find(next, r)
 		if err != nil {
 			return err
 		}
 		if err := check(next, old.value); err != nil {
 			return err
 		}
-		c.in(next).put(id, nil)
+		c.table(next).remove(old.id)
 		return nil
 	})
 	return response{status: http.StatusNoContent}, err
 }
 
-// find returns the record that the path names, and its id.
-func find[T any](st *state, r *http.Request, c collection[T]) (int64, *record[T], error) {
+// find returns the record that the path names.
+func (c *collection[T]) find(st *state, r *http.Request) (*record[T], error) {
 	id, ok := parseInteger(r.PathValue(c.param))
 	if !ok {
-		return 0, nil, invalid("%s in the path must be a 64-bit integer.", c.param)
+		return nil, invalid("%s in the path must be a 64-bit integer.", c.param)
 	}
-	record := c.in(st).get(id)
-	if record == nil {
-		return 0, nil, fail(http.StatusNotFound, "No %s has the id %d; GET %s lists them.", c.noun, id, c.path)
+	found := c.table(st).get(id)
+	if found == nil {
+		return nil, fail(http.StatusNotFound, "No %s has the id %d; GET %s lists them.", c.noun, id, c.path)
 	}
-	return id, record, nil
+	return found, nil
 }
 
-// decodeBody decodes the body of a request into a shape, and validates it.
+// The operations with rules of their own follow, in the order of the routes.
+
+func (s *Server) listPets(r *http.Request) (response, error) {
+	q := parseQuery(r, "status", "categoryId")
+	status := PetStatus(q.values.Get("status")) // "" if it is left out
+	if q.values.Has("status") && !status.valid() {
+		q.reject("status must be %s.", aPetStatus)
+	}
+	category := q.integer("categoryId", 0, 1, math.MaxInt64) // 0 if it is left out
+	return s.pets.listMatching(q, func(p *stockedPet) bool {
+		return (status == "" || p.Status == status) && (category == 0 || p.CategoryID == category)
+	})
+}
+
+func (s *Server) createPet(r *http.Request) (response, error) {
+	body := NewPet{Status: Available}
+	return s.pets.create(r, &body, func(next *state, id int64) (stockedPet, error) {
+		return stockedPet{Pet: Pet{id, body}}, next.checkCategory(body.CategoryID)
+	})
+}
+
+// deprecation is sent with every 200, 400 and 404 of getPet (RFC 9745, RFC 8594): the specification deprecates it, as
+// of 2026-11-20, and announces its sunset. Clients can practise on it.
+var deprecation = http.Header{
+	"Deprecation": {"@1795132800"},
+	"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
+	"Link":        {`</pets>; rel="successor-version"`},
+}
+
+func (s *Server) getPet(r *http.Request) (response, error) {
+	resp, err := s.pets.get(r)
+	resp.header = deprecation
+	return resp, err
+}
+
+func (s *Server) replacePet(r *http.Request) (response, error) {
+	body := NewPet{Status: Available}
+	return s.pets.replace(r, &body, func(next *state, pet stockedPet) (stockedPet, error) {
+		pet.NewPet = body
+		return pet, next.checkCategory(body.CategoryID)
+	})
+}
+
+func (s *Server) deletePet(r *http.Request) (response, error) {
+	return s.pets.remove(r, func(next *state, pet stockedPet) error {
+		for _, order := range next.orders.records {
+			if order.value.PetID != nil && *order.value.PetID == pet.ID {
+				return fail(http.StatusConflict,
+					"Order %d names this pet; cancel or change that order first.", order.id)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Server) createCategory(r *http.Request) (response, error) {
+	var body NewCategory
+	return s.categories.create(r, &body, func(_ *state, id int64) (Category, error) {
+		return Category{id, body}, nil
+	})
+}
+
+func (s *Server) replaceCategory(r *http.Request) (response, error) {
+	var body NewCategory
+	return s.categories.replace(r, &body, func(_ *state, old Category) (Category, error) {
+		return Category{old.ID, body}, nil
+	})
+}
+
+func (s *Server) deleteCategory(r *http.Request) (response, error) {
+	return s.categories.remove(r, func(next *state, category Category) error {
+		for _, pet := range next.pets.records {
+			if pet.value.CategoryID == category.ID {
+				return fail(http.StatusConflict,
+					"Pet %d belongs to this category; delete or change that pet first.", pet.id)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Server) createOrder(r *http.Request) (response, error) {
+	var body Order
+	return s.orders.create(r, &body, func(next *state, id int64) (Order, error) {
+		if body.ID != nil {
+			return Order{}, invalid("id is assigned by the server; leave it out.")
+		}
+		body.ID = &id
+		return body, next.checkPet(body.PetID)
+	})
+}
+
+func (s *Server) replaceOrder(r *http.Request) (response, error) {
+	var body Order
+	return s.orders.replace(r, &body, func(next *state, old Order) (Order, error) {
+		if body.ID != nil && *body.ID != *old.ID {
+			return Order{}, invalid("id must be %d, as in the path, or be left out.", *old.ID)
+		}
+		if old.Complete && !body.Complete {
+			return Order{}, fail(http.StatusConflict, "A complete order cannot be reopened; send complete as true.")
+		}
+		body.ID = old.ID
+		return body, next.checkPet(body.PetID)
+	})
+}
+
+func (s *Server) cancelOrder(r *http.Request) (response, error) {
+	return s.orders.remove(r, func(_ *state, order Order) error {
+		if order.Complete {
+			return fail(http.StatusConflict, "A complete order cannot be cancelled.")
+		}
+		return nil
+	})
+}
+
+func (s *Server) updateInventory(r *http.Request) (response, error) {
+	var body InventoryUpdate
+	return s.inventory.replace(r, &body, func(_ *state, pet stockedPet) (stockedPet, error) {
+		pet.Quantity = body.Quantity
+		return pet, nil
+	})
+}
+
+const maxBody = 64 << 10 // bytes
+
+var errTooLarge = fail(http.StatusRequestEntityTooLarge, "The body must be at most %d bytes.", maxBody)
+
+// decodeBody decodes the body of a request into a shape, and validates it. A missing Content-Type is taken as JSON.
 func decodeBody(r *http.Request, into shape) error {
-	if !isJSON(r.Header.Get("Content-Type")) {
+	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if mediaType != "" && !strings.EqualFold(strings.TrimSpace(mediaType), "application/json") {
 		return fail(http.StatusUnsupportedMediaType,
-			"The body must be JSON in UTF-8; send it with Content-Type: application/json.")
+			"The body must be JSON; send it with Content-Type: application/json.")
 	}
-	data, err := io.ReadAll(r.Body)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return fail(http.StatusRequestEntityTooLarge, "The body must be at most %d bytes.", tooLarge.Limit)
+	if r.ContentLength > maxBody { // a client that sent Expect: 100-continue need not send the body
+		return errTooLarge
 	}
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
 		return invalid("The body ended early or arrived too slowly; send it again.")
+	}
+	if len(data) > maxBody {
+		return errTooLarge
 	}
 	return decodeObject(data, into)
 }
 
-// isJSON reports whether a Content-Type is that of JSON in UTF-8. If it is missing, the body is assumed to be JSON.
-func isJSON(contentType string) bool {
-	if contentType == "" || contentType == "application/json" { // the usual ones need no parsing
-		return true
-	}
-	mediaType, params, err := mime.ParseMediaType(contentType)
-	charset := cmp.Or(params["charset"], "utf-8")
-	return err == nil && mediaType == "application/json" && strings.EqualFold(charset, "utf-8")
-}
-
-// A query holds the parameters of a list. err says what is wrong with the first bad one; it is nil if all are good.
+// A query holds the parameters of a list. Look at err when all are read: it says what is wrong with one of them.
 type query struct {
 	values url.Values
 	err    error
@@ -609,24 +528,24 @@ type query struct {
 // parseQuery accepts limit, after and the given filters, each at most once and not empty.
 func parseQuery(r *http.Request, filters ...string) *query {
 	names := append([]string{"limit", "after"}, filters...)
-	q := new(query)
-	var err error
-	if q.values, err = url.ParseQuery(r.URL.RawQuery); err != nil {
-		q.fail("The query must be name=value pairs joined by &, percent-encoded.")
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	q := &query{values: values}
+	if err != nil {
+		q.reject("The query must be name=value pairs joined by &, percent-encoded.")
 	}
-	for _, name := range slices.Sorted(maps.Keys(q.values)) {
+	for name, given := range values {
 		if !slices.Contains(names, name) {
-			q.fail("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
+			q.reject("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
 		}
-		if given := q.values[name]; len(given) > 1 || given[0] == "" {
-			q.fail("%s must be given once, with a value.", name)
+		if len(given) > 1 || given[0] == "" {
+			q.reject("%s must be given once, with a value.", name)
 		}
 	}
 	return q
 }
 
-// fail keeps the first error.
-func (q *query) fail(format string, args ...any) {
+// reject keeps the first error.
+func (q *query) reject(format string, args ...any) {
 	if q.err == nil {
 		q.err = invalid(format, args...)
 	}
@@ -639,26 +558,16 @@ func (q *query) integer(name string, fallback, lowest, highest int64) int64 {
 	}
 	n, ok := parseInteger(q.values.Get(name))
 	if !ok || n < lowest || n > highest {
-		q.fail("%s must be an integer from %d to %d.", name, lowest, highest)
+		q.reject("%s must be an integer from %d to %d.", name, lowest, highest)
 	}
 	return n
 }
 
-// status returns a parameter that is a PetStatus, or "" if it is left out.
-func (q *query) status(name string) (status PetStatus) {
-	if q.values.Has(name) {
-		if err := status.UnmarshalText([]byte(q.values.Get(name))); err != nil {
-			q.fail("%s must be %s.", name, petStatuses)
-		}
-	}
-	return status
-}
-
-// nextPage returns the Link header for the records after the one with the id last. It keeps the filters.
-func (q *query) nextPage(path string, last, limit int64) string {
+// nextPage returns the Link header for the records after the one with the id last, with the same filters.
+func (q *query) nextPage(list string, last, limit int64) string {
 	q.values.Set("after", strconv.FormatInt(last, 10))
 	q.values.Set("limit", strconv.FormatInt(limit, 10))
-	return "<" + path + "?" + q.values.Encode() + `>; rel="next"`
+	return "<" + list + "?" + q.values.Encode() + `>; rel="next"`
 }
 
 // parseInteger parses a 64-bit integer in its one canonical form: not +1, 01 or 1.0.
@@ -667,12 +576,17 @@ func parseInteger(text string) (n int64, ok bool) {
 	return n, err == nil && strconv.FormatInt(n, 10) == text
 }
 
-// getHealth reports whether the store can save.
+// getHealth reports whether the last save succeeded. If it failed, the store first tries again.
 func (s *Server) getHealth(*http.Request) (response, error) {
-	if s.store.lastFailure() != nil {
-		return response{}, unavailable("The store cannot save to its disk; it tries again every second.")
+	if err := s.store.retrySave(); err != nil {
+		return response{}, err
 	}
-	return jsonResponse(http.StatusOK, []byte(`{"status":"ok"}`)), nil
+	return response{status: http.StatusOK, body: []byte(`{"status":"ok"}`)}, nil
+}
+
+// getDemoKeys returns the keys that the page offers.
+func (s *Server) getDemoKeys(*http.Request) (response, error) {
+	return response{status: http.StatusOK, body: []byte(s.offeredKeys)}, nil
 }
 
 // documents are the description of the API and the page that shows it.
@@ -689,30 +603,24 @@ var contentTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// getDocument returns the document that the path names. Its policy keeps the page from loading anything that this
-// server does not serve.
+// getDocument returns the document that the path names. The Content-Security-Policy keeps the page from loading
+// anything that this server does not serve.
 func (s *Server) getDocument(r *http.Request) (response, error) {
-	name := r.PathValue("file")
-	switch r.URL.Path {
-	case "/":
+	name := path.Base(r.URL.Path) // of /, /openapi.json or /docs/{file}
+	if name == "/" {
 		name = "index.html"
-	case "/openapi.json":
-		name = "openapi.json"
 	}
 	body, err := documents.ReadFile("docs/" + name)
-	if name == "keys.json" { // not a file: the keys that the page may offer
-		body, err = []byte(cmp.Or(s.demoKeys, "[]")), nil
-	}
 	if err != nil {
-		return s.noRoute(r)
+		return response{}, errNoPath
 	}
-	if name == "openapi.json" && s.baseURL != "" {
+	if name == "openapi.json" && s.baseURL != "" { // the file has the default address
 		body = bytes.Replace(body, []byte("http://localhost:8080"), []byte(s.baseURL), 1)
 	}
-	return response{status: http.StatusOK, body: body, header: []headerLine{
-		{"Content-Type", contentTypes[path.Ext(name)]},
-		{"Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-		{"X-Content-Type-Options", "nosniff"},
-		{"Cache-Control", "no-cache"},
+	return response{status: http.StatusOK, body: body, header: http.Header{
+		"Content-Type":            {contentTypes[path.Ext(name)]},
+		"Content-Security-Policy": {"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+		"X-Content-Type-Options":  {"nosniff"},
+		"Cache-Control":           {"no-cache"},
 	}}, nil
 }

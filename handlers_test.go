@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -26,7 +24,7 @@ import (
 // This is how a handler is tested with nothing but the standard library: make a request, let the handler write its
 // response to a recorder, and look at what it recorded.
 func TestOnePet(t *testing.T) {
-	handler := freshService(t).handler
+	handler := freshService(t)
 	request := httptest.NewRequest("GET", "/pets/1", nil)
 	request.Header.Set("Authorization", "Bearer big")
 	recorder := httptest.NewRecorder()
@@ -37,31 +35,13 @@ func TestOnePet(t *testing.T) {
 	}
 }
 
-// A service is the whole handler on a real file, with the keys of the tests.
+// A service is the whole handler with the keys of the tests.
 type service struct {
 	*Server
-	t       testing.TB
-	handler http.Handler
-	log     *lockedBuffer
-	spec    description
-}
-
-// A lockedBuffer can be read while the server still logs to it.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
+	limits *Limits
+	t      testing.TB
+	log    *bytes.Buffer
+	spec   description
 }
 
 // Most tests use the key big, whose limits no test can reach. The others are for tests of the limits.
@@ -77,32 +57,26 @@ const testKeys = `[
 {"key": "business", "plan": "business"}
 ]`
 
-func newService(t testing.TB, file string, synced bool) *service {
+// newService returns a service that keeps its records in the file, or in memory alone if that is empty.
+func newService(t testing.TB, file string) *service {
 	t.Helper()
-	var logged lockedBuffer
+	var logged bytes.Buffer
 	logger := log.New(&logged, "", 0)
 	limits, err := newLimits([]byte(testKeys))
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := openStore(file, synced, logger)
+	store, err := openStore(file, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := readDescription()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &Server{store: store, limits: limits, logger: logger}
-	return &service{Server: server, t: t, handler: server.newMux(), log: &logged, spec: spec}
+	return &service{newServer(store, limits, logger), limits, t, &logged, readDescription(t)}
 }
 
-// freshService returns a service that has the records of docs/sample.json.
+// freshService returns a service on a new file, with the records of docs/sample.json.
 func freshService(t testing.TB) *service {
 	t.Helper()
-	s := newService(t, filepath.Join(t.TempDir(), "petstore.json"), true)
-	t.Cleanup(func() { s.store.Close() })
-	return s
+	return newService(t, filepath.Join(t.TempDir(), "petstore.json"))
 }
 
 // A step is a request and the response that it must get.
@@ -113,8 +87,8 @@ type step struct {
 	want    string // the whole JSON of a success, or a part of the message of an error
 }
 
-// expect sends the request of a step and stops the test unless the response is the wanted one. White space between
-// the values of the JSON does not matter; the order of the fields does.
+// expect sends the request of a step and compares the response with the wanted one. White space between the values of
+// the JSON does not matter; the order of the fields does.
 func (s *service) expect(step step) {
 	s.t.Helper()
 	resp := s.do(step.request, step.body)
@@ -126,17 +100,23 @@ func (s *service) expect(step step) {
 			return
 		}
 	}
-	want = fmt.Sprintf("status %d\n\n%s", step.status, indent(want))
-	got = fmt.Sprintf("status %d\n\n%s", resp.StatusCode, indent(got))
-	if diff := gocmp.Diff(want, got); diff != "" {
-		s.t.Fatalf("%s %.200s (-want +got):\n%s", step.request, step.body, diff)
-	}
+	same(s.t, fmt.Sprintf("%s %.200s", step.request, step.body),
+		fmt.Sprintf("status %d\n\n%s", step.status, indent(want)),
+		fmt.Sprintf("status %d\n\n%s", resp.StatusCode, indent(got)))
 }
 
 // refuse expects the status 400.
 func (s *service) refuse(request, body, want string) {
 	s.t.Helper()
-	s.expect(step{request: request, body: body, status: 400, want: want})
+	s.expect(step{request, body, 400, want})
+}
+
+// same reports how what was got differs from what is wanted. The test goes on.
+func same(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 func message(errorJSON []byte) string {
@@ -154,8 +134,8 @@ func indent(text string) string {
 	return b.String()
 }
 
-// do sends a request with the key big, unless a header line says otherwise, and returns the response. It stops the
-// test if the response lacks what every response must have.
+// do sends a request with the key big, unless a header line says otherwise, and returns the response. It reports what
+// the response lacks of that which every response must have.
 func (s *service) do(request, body string, header ...string) *http.Response {
 	s.t.Helper()
 	method, target, _ := strings.Cut(request, " ")
@@ -167,8 +147,14 @@ func (s *service) do(request, body string, header ...string) *http.Response {
 			r.Header.Set(name, value)
 		}
 	}
+	return s.exchange(r)
+}
+
+// exchange sends a request and checks the response, as do does.
+func (s *service) exchange(r *http.Request) *http.Response {
+	s.t.Helper()
 	recorder := httptest.NewRecorder()
-	s.handler.ServeHTTP(recorder, r)
+	s.ServeHTTP(recorder, r)
 	s.check(r, recorder)
 	resp := recorder.Result()
 	resp.Header = canonical(recorder.Header())
@@ -177,11 +163,11 @@ func (s *service) do(request, body string, header ...string) *http.Response {
 
 // canonical returns a header as Get expects it. On the wire, the case of names does not matter.
 func canonical(header http.Header) http.Header {
-	same := http.Header{}
+	renamed := http.Header{}
 	for name, values := range header {
-		same[http.CanonicalHeaderKey(name)] = values
+		renamed[http.CanonicalHeaderKey(name)] = values
 	}
-	return same
+	return renamed
 }
 
 // operation returns what the description says about the operation that a request is for, if it is described.
@@ -195,24 +181,22 @@ func (s *service) operation(r *http.Request) (o operation, ok bool) {
 
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// check stops the test unless every response of the API has the rate headers, its status and header are as described,
-// and every error is an Error object.
+// check reports a response of the API that lacks a rate header, has another status or header than is described, or is
+// an error without an Error object.
 func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 	s.t.Helper()
 	operation, inAPI := s.operation(r)
 	if inAPI {
 		response, ok := operation.Responses[fmt.Sprint(recorder.Code)]
 		if !ok {
-			s.t.Fatalf("%s %s: status %d is not described", r.Method, r.URL, recorder.Code)
+			s.t.Errorf("%s %s: status %d is not described", r.Method, r.URL, recorder.Code)
 		}
 		s.checkHeader(r, recorder, response)
 	}
-	_, pattern := s.mux.Handler(r)
-	preflight := r.Method == "OPTIONS" && recorder.Code == 204
-	if (inAPI || pattern == "/") && !preflight {
+	if _, pattern := s.mux.Handler(r); inAPI || pattern == "/" {
 		for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
 			if values := recorder.Header()[name]; len(values) != 1 || !digits.MatchString(values[0]) {
-				s.t.Fatalf("%s %s: %s is %q", r.Method, r.URL, name, values)
+				s.t.Errorf("%s %s: %s is %q", r.Method, r.URL, name, values)
 			}
 		}
 	}
@@ -221,33 +205,31 @@ func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 	}
 }
 
-// checkHeader stops the test unless the response has every header that is described as required, and no other than
-// those that are described, those of all JSON, and those for web pages of another origin.
+// checkHeader reports a header that is described as required but missing, and one that is none of those that are
+// described, those of all JSON, and those for web pages of another origin.
 func (s *service) checkHeader(r *http.Request, recorder *httptest.ResponseRecorder, described describedResponse) {
 	s.t.Helper()
+	got := canonical(recorder.Header())
 	var allowed []string
 	if recorder.Code != 204 {
 		allowed = append(allowed, "Content-Type", "Content-Length")
+		same(s.t, fmt.Sprintf("%s %s: Content-Type", r.Method, r.URL), "application/json", got.Get("Content-Type"))
 	}
-	got := canonical(recorder.Header())
 	for name, header := range described.Headers {
 		name = http.CanonicalHeaderKey(name)
 		allowed = append(allowed, name)
 		if header.Required && got[name] == nil {
-			s.t.Fatalf("%s %s: status %d has no %s", r.Method, r.URL, recorder.Code, name)
+			s.t.Errorf("%s %s: status %d has no %s", r.Method, r.URL, recorder.Code, name)
 		}
 	}
 	for name := range got {
 		if !slices.Contains(allowed, name) && !strings.HasPrefix(name, "Access-Control-") {
-			s.t.Fatalf("%s %s: status %d has a %s, which is not described", r.Method, r.URL, recorder.Code, name)
+			s.t.Errorf("%s %s: status %d has a %s, which is not described", r.Method, r.URL, recorder.Code, name)
 		}
-	}
-	if recorder.Code != 204 && got.Get("Content-Type") != "application/json" {
-		s.t.Fatalf("%s %s: the Content-Type is %q", r.Method, r.URL, got.Get("Content-Type"))
 	}
 }
 
-// errorCodes are those of the contract. They are written out once more, so that no change of the program's own goes
+// errorCodes are those that clients know. They are written out once more, so that no change of the program's own goes
 // unnoticed.
 var errorCodes = map[int]string{
 	400: "invalid_request",
@@ -260,185 +242,149 @@ var errorCodes = map[int]string{
 	415: "unsupported_media_type",
 	429: "rate_limited",
 	500: "internal_error",
-	503: "storage_unavailable",
+	503: "service_unavailable",
 }
 
 // internals matches what no client should see.
 var internals = regexp.MustCompile(`json: |struct|int64|0x|\.go|/tmp|goroutine|\n`)
 
-// checkError stops the test unless the response is an Error object, with the code of its status and a message for
-// the client.
+// checkError reports a body that is not an Error object with the code of its status and a message for the client.
 func (s *service) checkError(recorder *httptest.ResponseRecorder) {
 	s.t.Helper()
 	var got Error
 	dec := json.NewDecoder(bytes.NewReader(recorder.Body.Bytes()))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&got); err != nil {
-		s.t.Fatalf("the body %q is not an Error object: %v", recorder.Body, err)
+		s.t.Errorf("the body %q is not an Error object: %v", recorder.Body, err)
 	}
 	code, known := errorCodes[recorder.Code]
 	if got.Status != recorder.Code || got.Code != code || !known {
-		s.t.Fatalf("status %d has the Error object %s", recorder.Code, recorder.Body)
+		s.t.Errorf("status %d has the Error object %s", recorder.Code, recorder.Body)
 	}
-	if contentType := recorder.Header().Get("Content-Type"); contentType != "application/json" {
-		s.t.Fatalf("an Error object has the Content-Type %q", contentType)
-	}
+	same(s.t, "Content-Type of an Error object", "application/json", recorder.Header().Get("Content-Type"))
 	if internals.MatchString(got.Message) || !strings.HasSuffix(got.Message, ".") {
-		s.t.Fatalf("the message %q is not a sentence for a client", got.Message)
+		s.t.Errorf("the message %q is not a sentence for a client", got.Message)
 	}
 }
 
 func TestPets(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{request: "GET /pets/1",
-		status: 200, want: `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`})
-	s.expect(step{request: "GET /pets?limit=2",
-		status: 200, want: `[{"id":1,"name":"Rex","categoryId":1,"status":"available"},
-			{"id":2,"name":"Bella","categoryId":1,"status":"pending"}]`})
-	s.expect(step{request: "GET /pets?status=sold",
-		status: 200, want: `[{"id":4,"name":"Tom","categoryId":2,"status":"sold"}]`})
-	s.expect(step{request: "GET /pets?status=sold&categoryId=1", status: 200, want: "[]"})
-	s.expect(step{request: "GET /pets?categoryId=3",
-		status: 200, want: `[{"id":5,"name":"Clover","categoryId":3,"status":"available"}]`})
-	s.expect(step{request: "GET /pets?categoryId=77", status: 200, want: "[]"})
-	s.expect(step{request: "POST /pets", body: `{"name":"Luna","categoryId":2}`,
-		status: 201, want: `{"id":6,"name":"Luna","categoryId":2,"status":"available"}`})
-	s.expect(step{request: "GET /inventory/6", status: 200, want: `{"petId":6,"quantity":0,"status":"available"}`})
-	s.expect(step{request: "PATCH /inventory/6", body: `{"quantity":9}`,
-		status: 200, want: `{"petId":6,"quantity":9,"status":"available"}`})
-	s.expect(step{request: "PUT /pets/6", body: `{"name":"Luna 2","categoryId":3,"status":"sold"}`,
-		status: 200, want: `{"id":6,"name":"Luna 2","categoryId":3,"status":"sold"}`})
-	s.expect(step{request: "GET /inventory/6", status: 200, want: `{"petId":6,"quantity":9,"status":"sold"}`})
-	s.expect(step{request: "PUT /pets/6", body: `{"name":"Luna 3","categoryId":3}`,
-		status: 200, want: `{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`})
-	s.expect(step{request: "GET /pets/6",
-		status: 200, want: `{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`})
-	s.expect(step{request: "DELETE /pets/6", status: 204})
-	s.expect(step{request: "DELETE /pets/6", status: 404, want: "No pet has the id 6; GET /pets lists them."})
-	s.expect(step{request: "GET /pets/6", status: 404, want: "No pet has the id 6"})
-	s.expect(step{request: "GET /inventory/6", status: 404, want: "GET /inventory lists"})
-	s.expect(step{request: "POST /pets", body: `{"name":"Next","categoryId":2}`,
-		status: 201, want: `{"id":7,"name":"Next","categoryId":2,"status":"available"}`})
-	s.expect(step{request: "POST /pets", body: `{"name":"Lost","categoryId":77}`,
-		status: 400, want: "categoryId 77 does not exist; use the id of an existing category."})
-	s.expect(step{request: "POST /pets", body: `{"name":"Lost","categoryId":-9223372036854775808}`,
-		status: 400, want: "does not exist; use the id of an existing category"})
-	s.expect(step{request: "PUT /pets/7", body: `{"name":"Lost","categoryId":77}`,
-		status: 400, want: "does not exist; use the id of an existing category"})
-	s.expect(step{request: "PUT /pets/77", body: `{"name":"Lost","categoryId":1}`,
-		status: 404, want: "No pet has the id 77; GET /pets lists them."})
-	s.expect(step{request: "PUT /pets/x", body: `{"name":"Lost","categoryId":1}`,
-		status: 400, want: "petId in the path must be a 64-bit integer"})
-	s.expect(step{request: "DELETE /pets/2", status: 409, want: "Order 2 names this pet"})
-	s.expect(step{request: "DELETE /store/orders/2", status: 204})
-	s.expect(step{request: "DELETE /pets/2", status: 204})
-	s.expect(step{request: "DELETE /pets/4", status: 409, want: "Order 1 names this pet"})
-	s.expect(step{request: "DELETE /pets/x", status: 400, want: "petId in the path"})
+	s.expect(step{"GET /pets/1", ``, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`})
+	s.expect(step{"GET /pets?limit=2", ``, 200,
+		`[{"id":1,"name":"Rex","categoryId":1,"status":"available"},
+		  {"id":2,"name":"Bella","categoryId":1,"status":"pending"}]`})
+	s.expect(step{"GET /pets?status=sold", ``, 200, `[{"id":4,"name":"Tom","categoryId":2,"status":"sold"}]`})
+	s.expect(step{"GET /pets?status=sold&categoryId=1", ``, 200, "[]"})
+	s.expect(step{"GET /pets?categoryId=3", ``, 200, `[{"id":5,"name":"Clover","categoryId":3,"status":"available"}]`})
+	s.expect(step{"GET /pets?categoryId=77", ``, 200, "[]"})
+	s.expect(step{"POST /pets", `{"name":"Luna","categoryId":2}`, 201,
+		`{"id":6,"name":"Luna","categoryId":2,"status":"available"}`})
+	s.expect(step{"GET /inventory/6", ``, 200, `{"petId":6,"quantity":0,"status":"available"}`})
+	s.expect(step{"PATCH /inventory/6", `{"quantity":9}`, 200, `{"petId":6,"quantity":9,"status":"available"}`})
+	s.expect(step{"PUT /pets/6", `{"name":"Luna 2","categoryId":3,"status":"sold"}`, 200,
+		`{"id":6,"name":"Luna 2","categoryId":3,"status":"sold"}`})
+	s.expect(step{"GET /inventory/6", ``, 200, `{"petId":6,"quantity":9,"status":"sold"}`})
+	s.expect(step{"PUT /pets/6", `{"name":"Luna 3","categoryId":3}`, 200,
+		`{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`})
+	s.expect(step{"GET /pets/6", ``, 200, `{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`})
+	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`}) // it names no pet
+	s.expect(step{"DELETE /pets/6", ``, 204, ``})
+	s.expect(step{"DELETE /pets/6", ``, 404, "No pet has the id 6; GET /pets lists them."})
+	s.expect(step{"GET /pets/6", ``, 404, "No pet has the id 6"})
+	s.expect(step{"GET /inventory/6", ``, 404, "GET /inventory lists"})
+	s.expect(step{"POST /pets", `{"name":"Next","categoryId":2}`, 201,
+		`{"id":7,"name":"Next","categoryId":2,"status":"available"}`})
+	s.expect(step{"POST /pets", `{"name":"Lost","categoryId":77}`, 400,
+		"categoryId 77 does not exist; use the id of an existing category."})
+	s.expect(step{"POST /pets", `{"name":"Lost","categoryId":-9223372036854775808}`, 400, "does not exist; use the id"})
+	s.expect(step{"PUT /pets/7", `{"name":"Lost","categoryId":77}`, 400, "categoryId 77 does not exist; use the id"})
+	s.expect(step{"PUT /pets/77", `{"name":"Lost","categoryId":1}`, 404, "No pet has the id 77; GET /pets lists them."})
+	s.expect(step{"PUT /pets/x", `{"name":"Lost","categoryId":1}`, 400, "petId in the path must be a 64-bit integer"})
+	s.expect(step{"DELETE /pets/2", ``, 409, "Order 2 names this pet"})
+	s.expect(step{"DELETE /store/orders/2", ``, 204, ``})
+	s.expect(step{"DELETE /pets/2", ``, 204, ``})
+	s.expect(step{"DELETE /pets/4", ``, 409, "Order 1 names this pet"})
+	s.expect(step{"DELETE /pets/x", ``, 400, "petId in the path"})
 }
 
 func TestCategories(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{request: "GET /categories",
-		status: 200, want: `[
-			{"id":1,"name":"Dogs","description":"Loyal companions, from terriers to shepherds"},
-			{"id":2,"name":"Cats","description":"Independent and curious"},
-			{"id":3,"name":"Rabbits"},
-			{"id":4,"name":"Fish","description":"Quiet and colorful"}]`})
-	s.expect(step{request: "GET /categories/3", status: 200, want: `{"id":3,"name":"Rabbits"}`})
-	s.expect(step{request: "POST /categories", body: `{"name":"Birds","description":""}`,
-		status: 201, want: `{"id":5,"name":"Birds","description":""}`})
-	s.expect(step{request: "PUT /categories/5", body: `{"name":"Birds & <b>"}`,
-		status: 200, want: `{"id":5,"name":"Birds & <b>"}`})
-	s.expect(step{request: "GET /categories/5", status: 200, want: `{"id":5,"name":"Birds & <b>"}`})
-	s.expect(step{request: "DELETE /categories/5", status: 204})
-	s.expect(step{request: "GET /categories/5",
-		status: 404, want: "No category has the id 5; GET /categories lists them."})
-	s.expect(step{request: "PUT /categories/5", body: `{"name":"Birds"}`,
-		status: 404, want: "No category has the id 5; GET /categories lists them."})
-	s.expect(step{request: "DELETE /categories/5",
-		status: 404, want: "No category has the id 5; GET /categories lists them."})
-	s.expect(step{request: "DELETE /categories/3", status: 409, want: "Pet 5 belongs to this category"})
-	s.expect(step{request: "PUT /categories/1.0", body: `{"name":"Birds"}`,
-		status: 400, want: "categoryId in the path"})
-	s.expect(step{request: "GET /categories/9223372036854775808", status: 400, want: "categoryId in the path"})
-	s.expect(step{request: "GET /categories/9223372036854775807",
-		status: 404, want: "No category has the id 9223372036854775807; GET /categories lists them."})
-	s.expect(step{request: "GET /categories/-9223372036854775808",
-		status: 404, want: "No category has the id -9223372036854775808; GET /categories lists them."})
-	s.expect(step{request: "GET /categories/0",
-		status: 404, want: "No category has the id 0; GET /categories lists them."})
-	s.expect(step{request: "GET /categories/+1", status: 400, want: "categoryId in the path"})
-	s.expect(step{request: "GET /categories/01", status: 400, want: "categoryId in the path"})
-	s.expect(step{request: "DELETE /categories/%31", status: 409, want: "Pet 1 belongs to this category"})
+	s.expect(step{"GET /categories", ``, 200,
+		`[{"id":1,"name":"Dogs","description":"Loyal companions, from terriers to shepherds"},
+		  {"id":2,"name":"Cats","description":"Independent and curious"},
+		  {"id":3,"name":"Rabbits"},
+		  {"id":4,"name":"Fish","description":"Quiet and colorful"}]`})
+	s.expect(step{"GET /categories/3", ``, 200, `{"id":3,"name":"Rabbits"}`})
+	s.expect(step{"POST /categories", `{"name":"Birds","description":""}`, 201,
+		`{"id":5,"name":"Birds","description":""}`})
+	s.expect(step{"PUT /categories/5", `{"name":"Birds & <b>"}`, 200, `{"id":5,"name":"Birds & <b>"}`})
+	s.expect(step{"GET /categories/5", ``, 200, `{"id":5,"name":"Birds & <b>"}`})
+	s.expect(step{"DELETE /categories/5", ``, 204, ``})
+	s.expect(step{"GET /categories/5", ``, 404, "No category has the id 5; GET /categories lists them."})
+	s.expect(step{"PUT /categories/5", `{"name":"Birds"}`, 404, "No category has the id 5; GET /categories lists"})
+	s.expect(step{"DELETE /categories/5", ``, 404, "No category has the id 5; GET /categories lists them."})
+	s.expect(step{"DELETE /categories/3", ``, 409, "Pet 5 belongs to this category"})
+	s.expect(step{"PUT /categories/1.0", `{"name":"Birds"}`, 400, "categoryId in the path"})
+	s.expect(step{"GET /categories/9223372036854775808", ``, 400, "categoryId in the path"})
+	s.expect(step{"GET /categories/9223372036854775807", ``, 404, "No category has the id 9223372036854775807; GET"})
+	s.expect(step{"GET /categories/-9223372036854775808", ``, 404, "No category has the id -9223372036854775808; GET"})
+	s.expect(step{"GET /categories/0", ``, 404, "No category has the id 0; GET /categories lists them."})
+	s.expect(step{"GET /categories/+1", ``, 400, "categoryId in the path"})
+	s.expect(step{"GET /categories/01", ``, 400, "categoryId in the path"})
+	s.expect(step{"DELETE /categories/%31", ``, 409, "Pet 1 belongs to this category"})
 }
 
 func TestOrders(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{request: "GET /store/orders?limit=1",
-		status: 200, want: `[{"id":1,"petId":4,"quantity":1,"shipDate":"2026-11-02T09:30:00Z","complete":true}]`})
-	s.expect(step{request: "POST /store/orders", body: `{}`, status: 201, want: `{"id":3,"complete":false}`})
-	s.expect(step{request: "GET /store/orders/3", status: 200, want: `{"id":3,"complete":false}`})
-	full := `"petId":1,"quantity":2147483647,"shipDate":"2030-02-28T23:59:59.123456789012+14:00","complete":true}`
-	s.expect(step{request: "POST /store/orders", body: `{` + full, status: 201, want: `{"id":4,` + full})
-	s.expect(step{request: "POST /store/orders", body: `{"id":5}`,
-		status: 400, want: "id is assigned by the server; leave it out."})
-	s.expect(step{request: "POST /store/orders", body: `{"id":0}`, status: 400, want: "id is assigned by the server"})
-	s.expect(step{request: "POST /store/orders", body: `{"petId":77}`,
-		status: 400, want: "petId 77 does not exist; use the id of an existing pet, or leave it out."})
-	s.expect(step{request: "PUT /store/orders/3", body: `{"id":3,"quantity":5}`,
-		status: 200, want: `{"id":3,"quantity":5,"complete":false}`})
-	s.expect(step{request: "PUT /store/orders/3", body: `{"id":4}`,
-		status: 400, want: "id must be 3, as in the path, or be left out."})
-	s.expect(step{request: "PUT /store/orders/3", body: `{"petId":77}`, status: 400, want: "petId 77 does not exist"})
-	s.expect(step{request: "PUT /store/orders/3", body: `{"complete":true}`,
-		status: 200, want: `{"id":3,"complete":true}`})
-	s.expect(step{request: "PUT /store/orders/3", body: `{"quantity":1}`,
-		status: 409, want: "A complete order cannot be reopened"})
-	s.expect(step{request: "PUT /store/orders/3", body: `{"quantity":1,"complete":true}`,
-		status: 200, want: `{"id":3,"quantity":1,"complete":true}`})
-	s.expect(step{request: "PUT /store/orders/77", body: `{}`,
-		status: 404, want: "No order has the id 77; GET /store/orders lists them."})
-	s.expect(step{request: "PUT /store/orders/x", body: `{}`, status: 400, want: "orderId in the path"})
-	s.expect(step{request: "DELETE /store/orders/3", status: 409, want: "A complete order cannot be cancelled"})
-	s.expect(step{request: "DELETE /store/orders/2", status: 204})
-	s.expect(step{request: "DELETE /store/orders/2",
-		status: 404, want: "No order has the id 2; GET /store/orders lists them."})
-	s.expect(step{request: "DELETE /store/orders/x", status: 400, want: "orderId in the path"})
-	s.expect(step{request: "GET /store/orders/x", status: 400, want: "orderId in the path"})
-	s.expect(step{request: "GET /store/orders/2",
-		status: 404, want: "No order has the id 2; GET /store/orders lists them."})
-	s.expect(step{request: "GET /inventory/1", status: 200, want: `{"petId":1,"quantity":3,"status":"available"}`})
+	s.expect(step{"GET /store/orders?limit=1", ``, 200,
+		`[{"id":1,"petId":4,"quantity":1,"shipDate":"2026-11-02T09:30:00Z","complete":true}]`})
+	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`})
+	s.expect(step{"GET /store/orders/3", ``, 200, `{"id":3,"complete":false}`})
+	full := `"petId":1,"quantity":2147483647,"shipDate":"2030-02-28T23:59:59.123456789+14:00","complete":true}`
+	s.expect(step{"POST /store/orders", `{` + full, 201, `{"id":4,` + full})
+	s.expect(step{"POST /store/orders", `{"id":5}`, 400, "id is assigned by the server; leave it out."})
+	s.expect(step{"POST /store/orders", `{"id":0}`, 400, "id is assigned by the server"})
+	s.expect(step{"POST /store/orders", `{"petId":77}`, 400,
+		"petId 77 does not exist; use the id of an existing pet, or leave it out."})
+	s.expect(step{"PUT /store/orders/3", `{"id":3,"quantity":5}`, 200, `{"id":3,"quantity":5,"complete":false}`})
+	s.expect(step{"PUT /store/orders/3", `{"id":4}`, 400, "id must be 3, as in the path, or be left out."})
+	s.expect(step{"PUT /store/orders/3", `{"petId":77}`, 400, "petId 77 does not exist"})
+	s.expect(step{"PUT /store/orders/3", `{"complete":true}`, 200, `{"id":3,"complete":true}`})
+	s.expect(step{"PUT /store/orders/3", `{"quantity":1}`, 409, "A complete order cannot be reopened"})
+	s.expect(step{"PUT /store/orders/3", `{"quantity":1,"complete":true}`, 200,
+		`{"id":3,"quantity":1,"complete":true}`})
+	s.expect(step{"PUT /store/orders/77", `{}`, 404, "No order has the id 77; GET /store/orders lists them."})
+	s.expect(step{"PUT /store/orders/x", `{}`, 400, "orderId in the path"})
+	s.expect(step{"DELETE /store/orders/3", ``, 409, "A complete order cannot be cancelled"})
+	s.expect(step{"DELETE /store/orders/2", ``, 204, ``})
+	s.expect(step{"DELETE /store/orders/2", ``, 404, "No order has the id 2; GET /store/orders lists them."})
+	s.expect(step{"DELETE /store/orders/x", ``, 400, "orderId in the path"})
+	s.expect(step{"GET /store/orders/x", ``, 400, "orderId in the path"})
+	s.expect(step{"GET /store/orders/2", ``, 404, "No order has the id 2; GET /store/orders lists them."})
+	s.expect(step{"GET /inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"available"}`})
 }
 
 func TestInventory(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{request: "GET /inventory?limit=2",
-		status: 200, want: `[{"petId":1,"quantity":3,"status":"available"},
-			{"petId":2,"quantity":1,"status":"pending"}]`})
-	s.expect(step{request: "GET /inventory/5", status: 200, want: `{"petId":5,"quantity":12,"status":"available"}`})
-	s.expect(step{request: "PATCH /inventory/5", body: `{"quantity":0}`,
-		status: 200, want: `{"petId":5,"quantity":0,"status":"available"}`})
-	s.expect(step{request: "GET /pets/5",
-		status: 200, want: `{"id":5,"name":"Clover","categoryId":3,"status":"available"}`})
-	s.expect(step{request: "PATCH /inventory/5", body: `{"quantity":2147483647}`,
-		status: 200, want: `{"petId":5,"quantity":2147483647,"status":"available"}`})
-	s.expect(step{request: "PATCH /inventory/5", body: `{"quantity":2147483648}`,
-		status: 400, want: "quantity must be from 0 to 2147483647."})
-	s.expect(step{request: "PATCH /inventory/5", body: `{"quantity":-1}`,
-		status: 400, want: "quantity must be from 0 to 2147483647."})
-	s.expect(step{request: "PATCH /inventory/5", body: `{}`,
-		status: 400, want: "quantity is missing; it must be a 64-bit integer"})
-	s.expect(step{request: "PATCH /inventory/77", body: `{"quantity":1}`,
-		status: 404, want: "No pet has the id 77; GET /inventory lists them."})
-	s.expect(step{request: "PATCH /inventory/x", body: `{"quantity":1}`, status: 400, want: "petId in the path"})
-	s.expect(step{request: "GET /inventory/x", status: 400, want: "petId in the path"})
+	s.expect(step{"GET /inventory?limit=2", ``, 200,
+		`[{"petId":1,"quantity":3,"status":"available"},{"petId":2,"quantity":1,"status":"pending"}]`})
+	s.expect(step{"GET /inventory/5", ``, 200, `{"petId":5,"quantity":12,"status":"available"}`})
+	s.expect(step{"PATCH /inventory/5", `{"quantity":0}`, 200, `{"petId":5,"quantity":0,"status":"available"}`})
+	s.expect(step{"GET /pets/5", ``, 200, `{"id":5,"name":"Clover","categoryId":3,"status":"available"}`})
+	s.expect(step{"PATCH /inventory/5", `{"quantity":2147483647}`, 200,
+		`{"petId":5,"quantity":2147483647,"status":"available"}`})
+	s.expect(step{"PATCH /inventory/5", `{"quantity":2147483648}`, 400, "quantity must be from 0 to 2147483647."})
+	s.expect(step{"PATCH /inventory/5", `{"quantity":-1}`, 400, "quantity must be from 0 to 2147483647."})
+	s.expect(step{"PATCH /inventory/5", `{}`, 400, "quantity is missing; it must be a 64-bit integer"})
+	s.expect(step{"PATCH /inventory/77", `{"quantity":1}`, 404, "No pet has the id 77; GET /inventory lists them."})
+	s.expect(step{"PATCH /inventory/x", `{"quantity":1}`, 400, "petId in the path"})
+	s.expect(step{"GET /inventory/x", ``, 400, "petId in the path"})
 }
 
 func TestLists(t *testing.T) {
-	s := freshService(t)
-	for id := 6; id <= 155; id++ { // the sample has pets 1 to 5
-		s.expect(step{request: "POST /pets", body: `{"name":"P","categoryId":1,"status":"sold"}`,
-			status: 201, want: fmt.Sprintf(`{"id":%d,"name":"P","categoryId":1,"status":"sold"}`, id)})
+	s := newService(t, "")
+	for range 150 { // the sample has pets 1 to 5
+		s.do("POST /pets", `{"name":"P","categoryId":1,"status":"sold"}`)
 	}
 	for _, test := range []struct {
 		target      string
@@ -453,8 +399,7 @@ func TestLists(t *testing.T) {
 		{"/pets?after=155", 0, 0, ""},
 		{"/pets?after=9223372036854775807", 0, 0, ""},
 		{"/pets?after=0&limit=1", 1, 1, `</pets?after=1&limit=1>; rel="next"`},
-		{"/pets?status=sold&limit=3&categoryId=1", 6, 8,
-			`</pets?after=8&categoryId=1&limit=3&status=sold>; rel="next"`},
+		{"/pets?status=sold&categoryId=1", 6, 25, `</pets?after=25&categoryId=1&limit=20&status=sold>; rel="next"`},
 		{"/pets?status=pending&limit=1", 2, 2, ""},
 		{"/inventory?limit=7", 1, 7, `</inventory?after=7&limit=7>; rel="next"`},
 		{"/categories?limit=2", 1, 2, `</categories?after=2&limit=2>; rel="next"`},
@@ -468,18 +413,14 @@ func TestLists(t *testing.T) {
 		resp := s.do("GET "+test.target, "")
 		var records []struct{ ID, PetID int64 }
 		if err := json.NewDecoder(resp.Body).Decode(&records); err != nil || records == nil {
-			t.Fatalf("%s: not an array: %v", test.target, err)
+			t.Errorf("%s: not an array: %v", test.target, err)
 		}
 		var got []int64
 		for _, r := range records {
 			got = append(got, cmp.Or(r.ID, r.PetID))
 		}
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Fatalf("%s: ids (-want +got):\n%s", test.target, diff)
-		}
-		if diff := gocmp.Diff(test.link, resp.Header.Get("Link")); diff != "" {
-			t.Fatalf("%s: Link (-want +got):\n%s", test.target, diff)
-		}
+		same(t, test.target+": ids", want, got)
+		same(t, test.target+": Link", test.link, resp.Header.Get("Link"))
 	}
 }
 
@@ -488,8 +429,6 @@ func TestQueries(t *testing.T) {
 	for _, test := range []struct{ query, want string }{
 		{"limit=0", "limit must be an integer from 1 to 100."},
 		{"limit=101", "limit must be an integer from 1 to 100."},
-		{"limit=-1", "limit must be an integer from 1 to 100."},
-		{"limit=x", "limit must be an integer from 1 to 100."},
 		{"limit=1.0", "limit must be an integer from 1 to 100."},
 		{"limit=%2B1", "limit must be an integer from 1 to 100."},
 		{"limit=", "limit must be given once, with a value."},
@@ -502,41 +441,24 @@ func TestQueries(t *testing.T) {
 		{"after=9223372036854775808", "after must be an integer from 0 to 9223372036854775807."},
 		{"offset=1", `The parameter "offset" is unknown; use limit, after`},
 		{"Limit=1", `The parameter "Limit" is unknown; use limit, after`},
-		{"name=Rex", `The parameter "name" is unknown; use limit, after`},
 		{"=1", `The parameter "" is unknown; use limit, after`},
 	} {
 		for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory"} {
 			s.refuse("GET "+list+"?"+test.query, "", test.want)
 		}
 	}
-	// Of several faults the first is reported. Names are checked first, in alphabetical order, and then values.
-	s.refuse("GET /pets?zoo=1&color=red&%zz", "", "The query must be name=value pairs")
-	s.refuse("GET /pets?zoo=1&color=red&limit=", "", `The parameter "color" is unknown`)
-	s.refuse("GET /pets?zoo=1&limit=&after=", "", "after must be given once, with a value.")
-	s.refuse("GET /pets?zoo=1&limit=1&limit=2&after=x", "", "limit must be given once, with a value.")
-	s.refuse("GET /pets?zoo=&after=x", "", `The parameter "zoo" is unknown`)
+	// Of several faults one is reported: a query that is malformed, else a name, else a value.
+	s.refuse("GET /pets?zoo=1&limit=0&%zz", "", "The query must be name=value pairs")
+	s.refuse("GET /pets?zoo=1&color=red&limit=0", "", `" is unknown; use limit, after, status, categoryId.`)
 	s.refuse("GET /pets?limit=0&after=x&categoryId=0&status=gone", "", "status must be available, pending or sold.")
-	s.refuse("GET /pets?limit=0&after=x&categoryId=0", "", "categoryId must be an integer from 1")
-	s.refuse("GET /pets?limit=0&after=x", "", "limit must be an integer from 1 to 100.")
 
 	s.refuse("GET /pets?status=gone", "", "status must be available, pending or sold.")
 	s.refuse("GET /pets?status=", "", "status must be given once, with a value.")
 	s.refuse("GET /pets?status=sold&status=sold", "", "status must be given once, with a value.")
 	s.refuse("GET /pets?categoryId=x", "", "categoryId must be an integer from 1 to 9223372036854775807.")
 	s.refuse("GET /pets?categoryId=0", "", "categoryId must be an integer from 1 to 9223372036854775807.")
-	s.refuse("GET /pets?color=red", "", `The parameter "color" is unknown; use limit, after, status, categoryId.`)
 	s.refuse("GET /categories?status=sold", "", `The parameter "status" is unknown; use limit, after.`)
 	s.refuse("GET /inventory?categoryId=1", "", `The parameter "categoryId" is unknown; use limit, after.`)
-}
-
-func TestEmptyLists(t *testing.T) {
-	s := freshService(t)
-	for _, path := range []string{"/store/orders/2", "/pets/1", "/pets/2", "/pets/3", "/pets/5"} {
-		s.expect(step{request: "DELETE " + path, status: 204})
-	}
-	s.expect(step{request: "GET /pets", status: 200, want: `[{"id":4,"name":"Tom","categoryId":2,"status":"sold"}]`})
-	s.expect(step{request: "GET /pets?after=4", status: 200, want: "[]"})
-	s.expect(step{request: "GET /store/orders?after=1", status: 200, want: "[]"})
 }
 
 // The other tests compare JSON without the white space between its values. This one compares bytes.
@@ -544,58 +466,50 @@ func TestBytes(t *testing.T) {
 	s := freshService(t)
 	for _, test := range []struct{ request, body, want string }{
 		{"GET /pets/1", ``, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}` + "\n"},
-		{"GET /categories/3", ``, `{"id":3,"name":"Rabbits"}` + "\n"},
-		{"GET /inventory/1", ``, `{"petId":1,"quantity":3,"status":"available"}` + "\n"},
 		{"GET /inventory?limit=1", ``, `[{"petId":1,"quantity":3,"status":"available"}]` + "\n"},
 		{"GET /categories?after=2", ``, `[{"id":3,"name":"Rabbits"},` + "\n" +
 			`{"id":4,"name":"Fish","description":"Quiet and colorful"}]` + "\n"},
 		{"GET /pets?after=5", ``, "[]\n"},
-		{"POST /store/orders", ` { } `, `{"id":3,"complete":false}` + "\n"},
-		{"PUT /store/orders/3", `{"complete":true}`, `{"id":3,"complete":true}` + "\n"},
-		{"PATCH /inventory/1", `{"quantity":4}`, `{"petId":1,"quantity":4,"status":"available"}` + "\n"},
 		{"DELETE /pets/5", ``, ""},
 		{"GET /pets/5", ``,
 			`{"code":"not_found","message":"No pet has the id 5; GET /pets lists them.","status":404}` + "\n"},
 		{"GET /healthz", ``, `{"status":"ok"}` + "\n"},
-		{"GET /docs/keys.json", ``, "[]"},
+		{"GET /docs/keys.json", ``, "[]\n"},
 	} {
 		resp := s.do(test.request, test.body)
 		got, _ := io.ReadAll(resp.Body)
-		if diff := gocmp.Diff(test.want, string(got)); diff != "" {
-			t.Fatalf("%s (-want +got):\n%s", test.request, diff)
-		}
+		same(t, test.request, test.want, string(got))
 	}
 }
 
 func TestBodies(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{request: "POST /categories", body: ` {"name" : "a\ud800b\u0041" } `,
-		status: 201, want: `{"id":5,"name":"a` + "\ufffd" + `bA"}`})
+	s.expect(step{"POST /categories", ` {"name" : "a\ud800b\u0041" } `, 201, `{"id":5,"name":"a` + "\ufffd" + `bA"}`})
 	s.refuse("POST /categories", ``, "The JSON is malformed at byte 1: unexpected end of JSON input.")
 	s.refuse("POST /categories", `{"name":"x"`, "The JSON is malformed at byte 11: unexpected end of JSON input.")
-	s.refuse("POST /categories", `{"name":"x"}}`, "The JSON is malformed at byte 13")
 	s.refuse("POST /categories", `{"name":"x"}{"name":"x"}`, "The JSON is malformed at byte 13")
 	s.refuse("POST /categories", `{"name":"x",}`, "The JSON is malformed at byte 13")
 	s.refuse("POST /categories", `{'name':"x"}`, "The JSON is malformed at byte 2")
 	s.refuse("POST /categories", "{\"name\":\"x\n\"}", "The JSON is malformed at byte 11")
 	s.refuse("POST /categories", "\ufeff{}", "The JSON is malformed at byte") // which of the three differs with Go 1.27
-	s.refuse("POST /categories", "{\"name\":\"\xff\"}", "The JSON is not valid UTF-8 at byte 10.")
+	s.refuse("POST /categories", "{\"name\":\"\xff\"}", "The JSON is malformed at byte 10: invalid UTF-8.")
+	s.refuse("POST /categories", "{\"name\":\"\ufffd\xff\"}", "The JSON is malformed at byte 13: invalid UTF-8.")
+	s.refuse("POST /categories", "\xff", "The JSON is malformed at byte 1")
 	s.refuse("POST /categories", strings.Repeat("[", 60000), "exceeded max depth")
 	s.refuse("POST /categories", `null`, "The JSON must be one object.")
 	s.refuse("POST /categories", `[]`, "The JSON must be one object.")
-	s.refuse("POST /categories", `[{"name":"x"}]`, "The JSON must be one object.")
-	s.refuse("POST /categories", `"name"`, "The JSON must be one object.")
 
 	s.refuse("POST /categories", `{}`, "name is missing; it must be a string.")
 	s.refuse("POST /categories", `{"name":"x","color":"red"}`, `The field "color" is unknown; leave it out.`)
 	s.refuse("POST /categories", `{"name":"x","`+strings.Repeat("c", 60000)+`":1}`, `ccc" is unknown; leave it out.`)
 	s.refuse("POST /categories", `{"Name":"x"}`, `The field "Name" is unknown; leave it out.`)
 	s.refuse("POST /categories", `{"id":4,"name":"x"}`, `The field "id" is unknown; leave it out.`)
-	s.refuse("POST /categories", `{"name":"x","name":"x"}`, "name must be given once, not twice.")
-	s.refuse("POST /categories", `{"name":"x","n\u0061me":"x"}`, "name must be given once, not twice.")
+	s.refuse("POST /categories", `{"zoo":1,"color":"red"}`, `" is unknown; leave it out.`) // which one may differ
+	s.refuse("PUT /pets/1", `{"id":1,"name":"x","categoryId":1}`, `The field "id" is unknown; leave it out.`)
+	s.refuse("PATCH /inventory/1", `{"petId":1,"quantity":1}`, `The field "petId" is unknown; leave it out.`)
+	s.refuse("PATCH /inventory/1", `{"quantity":null}`, "quantity must be a 64-bit integer")
 	s.refuse("POST /categories", `{"name":null}`, "name must be a string.")
 	s.refuse("POST /categories", `{"name":5}`, "name must be a string.")
-	s.refuse("POST /categories", `{"name":["x"]}`, "name must be a string.")
 	s.refuse("POST /categories", `{"name":"x","description":null}`, "description must be a string.")
 
 	s.refuse("POST /pets", `{"name":"x"}`, "categoryId is missing; it must be a 64-bit integer without fraction or ")
@@ -608,75 +522,65 @@ func TestBodies(t *testing.T) {
 	s.refuse("POST /pets", `{"name":"x","categoryId":1,"status":null}`, "status must be available, pending or sold.")
 	s.refuse("POST /pets", `{"name":"x","categoryId":1,"status":""}`, "status must be available, pending or sold.")
 	s.refuse("POST /pets", `{"name":"x","categoryId":1,"status":"Sold"}`, "status must be available, pending or sold.")
-	s.refuse("POST /pets", `{"name":"x","categoryId":1,"status":"\"sold\""}`, "status must be available, pending or ")
-	s.refuse("POST /pets", `{"name":"x","categoryId":1,"status":["sold"]}`, "status must be available, pending or ")
 	s.refuse("POST /pets", `{"name":"x","categoryId":1,"status":1}`, "status must be available, pending or sold.")
 	s.refuse("POST /pets", `{"name":"x","categoryId":1,"quantity":1}`, `The field "quantity" is unknown; leave it out.`)
-	s.expect(step{request: "POST /pets", body: `{"name":"x","categoryId":1,"status":"s\u006fld"}`,
-		status: 201, want: `{"id":6,"name":"x","categoryId":1,"status":"sold"}`})
+	s.expect(step{"POST /pets", `{"name":"x","categoryId":1,"status":"s\u006fld"}`, 201,
+		`{"id":6,"name":"x","categoryId":1,"status":"sold"}`})
+
+	// Of a field that is given twice, the last one counts.
+	s.expect(step{"POST /categories", `{"name":5,"n\u0061me":"x"}`, 201, `{"id":6,"name":"x"}`})
+	s.refuse("POST /categories", `{"name":"x","name":null}`, "name must be a string.")
 
 	s.refuse("POST /store/orders", `{"quantity":0}`, "quantity must be from 1 to 2147483647.")
 	s.refuse("POST /store/orders", `{"quantity":2147483648}`, "quantity must be from 1 to 2147483647.")
-	s.refuse("POST /store/orders", `{"quantity":1.5}`, "quantity must be a 64-bit integer")
 	s.refuse("POST /store/orders", `{"quantity":null}`, "quantity must be a 64-bit integer")
 	s.refuse("POST /store/orders", `{"petId":null}`, "petId must be a 64-bit integer")
 	s.refuse("POST /store/orders", `{"complete":null}`, "complete must be true or false.")
 	s.refuse("POST /store/orders", `{"complete":"true"}`, "complete must be true or false.")
 	s.refuse("POST /store/orders", `{"complete":1}`, "complete must be true or false.")
-	s.refuse("POST /store/orders", `{"shipDate":1}`, "shipDate must be a string.")
-	s.refuse("POST /store/orders", `{"shipDate":null}`, "shipDate must be a string.")
+	s.refuse("POST /store/orders", `{"id":null}`, "id must be a 64-bit integer")
 }
 
 func TestNameAndDescription(t *testing.T) {
 	s := freshService(t)
 	name, description := strings.Repeat("é", 200), strings.Repeat("é", 2000)
 	longest := `{"name":"` + name + `","description":"` + description + `"}`
-	s.expect(step{request: "POST /categories", body: longest, status: 201, want: `{"id":5,` + longest[1:]})
+	s.expect(step{"POST /categories", longest, 201, `{"id":5,` + longest[1:]})
 	s.refuse("POST /categories", `{"name":"`+name+`x"}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /categories", `{"name":""}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /categories", `{"name":" \t\u00a0\u2003"}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /categories", `{"name":"x","description":"`+description+`x"}`, "description must be at most 2000 ")
 	s.refuse("PUT /categories/1", `{"name":" "}`, "name must be 1 to 200 characters and not blank.")
 
-	s.expect(step{request: "POST /pets", body: `{"name":"` + name + `","categoryId":1}`,
-		status: 201, want: `{"id":6,"name":"` + name + `","categoryId":1,"status":"available"}`})
+	s.expect(step{"POST /pets", `{"name":"` + name + `","categoryId":1}`, 201,
+		`{"id":6,"name":"` + name + `","categoryId":1,"status":"available"}`})
 	s.refuse("POST /pets", `{"name":"`+name+`x","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /pets", `{"name":" ","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("PUT /pets/1", `{"name":" ","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
-	snapshot := `{"categories":[{"id":1,"name":"c"}],"pets":[{"id":1,"name":" ","categoryId":1}]}`
-	if _, err := parse([]byte(snapshot)); err == nil || !strings.Contains(err.Error(), "name must be 1 to 200 ") {
-		t.Errorf("a snapshot with a pet without a name: %v", err)
-	}
 }
 
+// A ship date comes back as the same instant, to the nanosecond, and what can be read can be written back.
 func TestShipDate(t *testing.T) {
 	s := freshService(t)
-	id := int64(2) // of the last order of the sample
-	for _, test := range []struct {
-		date  string
-		valid bool
-	}{
-		{"2030-01-01t00:00:00.5z", true},
-		{"2030-02-28T23:59:59.123456789012+14:00", true},
-		{"2030-01-01", false},
-		{"2030-02-30T00:00:00Z", false},
-		{"2030-01-01T00:00:00", false},
-		{"2030-01-01T00:00:00,5Z", false},
-		{"2030-01-01T0:00:00Z", false},
-		{"2030-01-01T00:00:00+24:00", false},
-		{"2030-01-01T00:00:00." + strings.Repeat("0", 43) + "Z", true},  // 64 characters
-		{"2030-01-01T00:00:00." + strings.Repeat("0", 44) + "Z", false}, // 65
-		{"", false},
+	for _, test := range []struct{ date, want string }{
+		{`"2030-12-05T09:30:00Z"`, `"2030-12-05T09:30:00Z"`},
+		{`"2030-02-28T23:59:59.123456789+14:00"`, `"2030-02-28T23:59:59.123456789+14:00"`},
+		{`"2028-02-29T00:00:00.50-00:30"`, `"2028-02-29T00:00:00.5-00:30"`},
+		{`"2030-01-01T00:00:00+00:00"`, `"2030-01-01T00:00:00Z"`},
+		{`"0000-01-01T00:00:00+23:59"`, `"0000-01-01T00:00:00+23:59"`},
+		{`"9999-12-31T23:59:59-23:59"`, `"9999-12-31T23:59:59-23:59"`},
 	} {
-		body := `{"shipDate":"` + test.date + `"}`
-		if !test.valid {
-			s.refuse("POST /store/orders", body,
-				"shipDate must be an RFC 3339 date-time of at most 64 characters, such as 2030-12-05T09:30:00Z.")
-			continue
-		}
-		id++
-		s.expect(step{request: "POST /store/orders", body: body,
-			status: 201, want: fmt.Sprintf(`{"id":%d,"shipDate":%q,"complete":false}`, id, test.date)})
+		want := `{"id":2,"shipDate":` + test.want + `,"complete":false}`
+		s.expect(step{"PUT /store/orders/2", `{"shipDate":` + test.date + `}`, 200, want})
+		s.expect(step{"PUT /store/orders/2", want, 200, want})
+	}
+	for _, date := range []string{
+		`"2030-02-31T00:00:00Z"`, `"2029-02-29T00:00:00Z"`, `"2030-12-31T23:59:60Z"`, `"2030-01-01T24:00:00Z"`,
+		`"2030-01-01T00:00:00+24:00"`, `"2030-01-01T00:00:00-24:00"`, `"10000-01-01T00:00:00Z"`,
+		`"2030-01-01"`, `"2030-01-01T00:00:00"`, `"2030-01-01 00:00:00Z"`, `"tomorrow"`, `""`, `1`, `null`, `["x"]`,
+	} {
+		s.refuse("POST /store/orders", `{"shipDate":`+date+`}`,
+			"shipDate must be an RFC 3339 date-time such as 2030-12-05T09:30:00Z.")
 	}
 }
 
@@ -689,31 +593,28 @@ func TestBodyLimitAndMediaType(t *testing.T) {
 		"POST /store/orders", "PUT /store/orders/2",
 		"PATCH /inventory/1",
 	} {
-		s.expect(step{request: request, body: body(65537), status: 413, want: "The body must be at most 65536 bytes."})
-		if resp := s.do(request, body(100), "Content-Type: text/plain"); resp.StatusCode != 415 {
-			t.Fatalf("%s as text/plain: status %d", request, resp.StatusCode)
-		}
+		s.expect(step{request, body(65537), 413, "The body must be at most 65536 bytes."})
+		resp := s.do(request, body(100), "Content-Type: text/plain")
+		same(t, request+" as text/plain: status", 415, resp.StatusCode)
 	}
-	s.expect(step{request: "POST /categories", body: body(65536), status: 201, want: `{"id":5,"name":"x"}`})
+	s.expect(step{"POST /categories", body(65536), 201, `{"id":5,"name":"x"}`})
 	for _, test := range []struct {
 		contentType string
 		status      int
 	}{
+		{"", 201},
 		{"application/json", 201},
 		{"application/json; charset=utf-8", 201},
-		{`Application/JSON;charset="UTF-8"`, 201},
-		{"application/json; charset=iso-8859-1", 415},
-		{"application/json;", 201},
-		{"application/json; =", 415},
+		{"Application/JSON ;charset=iso-8859-1", 201},
+		{"application/json; =", 201},
 		{"application/jsonp", 415},
 		{"application/merge-patch+json", 415},
 		{"application/x-www-form-urlencoded", 415},
+		{"text/plain; application/json", 415},
 		{"json", 415},
 	} {
 		resp := s.do("POST /categories", `{"name":"x"}`, "Content-Type: "+test.contentType)
-		if resp.StatusCode != test.status {
-			t.Fatalf("%q: status %d, want %d", test.contentType, resp.StatusCode, test.status)
-		}
+		same(t, test.contentType+": status", test.status, resp.StatusCode)
 	}
 }
 
@@ -725,13 +626,10 @@ func TestBodyCutOff(t *testing.T) {
 		body := io.MultiReader(strings.NewReader(`{"name":`), iotest.ErrReader(io.ErrUnexpectedEOF))
 		r := httptest.NewRequest(method, target, body)
 		r.Header.Set("Authorization", "Bearer big")
-		recorder := httptest.NewRecorder()
-		s.handler.ServeHTTP(recorder, r)
-		s.check(r, recorder)
-		want := "The body ended early or arrived too slowly; send it again."
-		if got := message(recorder.Body.Bytes()); recorder.Code != 400 || got != want {
-			t.Fatalf("%s: status %d, message %q; want 400, %q", operation, recorder.Code, got, want)
-		}
+		resp := s.exchange(r)
+		got, _ := io.ReadAll(resp.Body)
+		same(t, operation+": status", 400, resp.StatusCode)
+		same(t, operation, "The body ended early or arrived too slowly; send it again.", message(got))
 	}
 }
 
@@ -756,6 +654,7 @@ func TestMethodsAndPaths(t *testing.T) {
 		{"POST /", 405, "GET, HEAD"},
 		{"DELETE /healthz", 405, "GET, HEAD"},
 		{"PUT /openapi.json", 405, "GET, HEAD"},
+		{"OPTIONS /docs/openapi.json", 405, "GET, HEAD"},
 		{"GET /nothing", 404, ""},
 		{"GET /pets/", 404, ""},
 		{"GET /pets/1/2", 404, ""},
@@ -763,49 +662,44 @@ func TestMethodsAndPaths(t *testing.T) {
 		{"GET /Pets", 404, ""},
 	} {
 		resp := s.do(test.request, "")
-		if got := resp.Header.Get("Allow"); resp.StatusCode != test.status || got != test.allow {
-			t.Fatalf("%s: status %d, Allow %q; want %d, %q",
-				test.request, resp.StatusCode, got, test.status, test.allow)
-		}
+		same(t, test.request+": status", test.status, resp.StatusCode)
+		same(t, test.request+": Allow", test.allow, resp.Header.Get("Allow"))
+		// A stranger cannot tell which paths exist.
+		resp = s.do(test.request, "", "Authorization: Bearer wrong")
+		same(t, test.request+" without a key: status", 401, resp.StatusCode)
+		same(t, test.request+" without a key: Allow", "", resp.Header.Get("Allow"))
 	}
+	s.expect(step{"PATCH /pets", ``, 405, "Method not allowed; this path supports GET, HEAD, POST."})
+	s.expect(step{"GET /nothing", ``, 404, "This path does not exist; GET /openapi.json lists the operations."})
 }
 
 func TestHEAD(t *testing.T) {
 	s := freshService(t)
 	for _, target := range []string{
-		"/pets", "/pets/1", "/pets/77", "/categories?limit=0", "/store/orders", "/inventory/1",
-		"/", "/openapi.json", "/healthz",
+		"/pets", "/pets/1", "/pets/77", "/categories?limit=0", "/categories/1", "/store/orders", "/store/orders/1",
+		"/inventory", "/inventory/1", "/", "/openapi.json", "/healthz", "/docs/openapi.json", "/docs/none", "/nothing",
 	} {
 		get, head := s.do("GET "+target, ""), s.do("HEAD "+target, "")
 		for _, header := range []http.Header{get.Header, head.Header} {
 			header.Del("X-RateLimit-Remaining") // it falls with each request
 		}
-		if diff := gocmp.Diff(get.Header, head.Header); diff != "" || head.StatusCode != get.StatusCode {
-			t.Fatalf("%s: status %d for HEAD, %d for GET; headers (-GET +HEAD):\n%s",
-				target, head.StatusCode, get.StatusCode, diff)
-		}
+		same(t, target+": status of a HEAD", get.StatusCode, head.StatusCode)
+		same(t, target+": header of a HEAD", get.Header, head.Header)
 	}
 }
 
 func TestLocation(t *testing.T) {
 	s := freshService(t)
-	for _, test := range []struct {
-		path, body string
-		first      int // id
-	}{
-		{"/pets", `{"name":"x","categoryId":1}`, 6},
-		{"/categories", `{"name":"x"}`, 5},
-		{"/store/orders", `{}`, 3},
+	for _, test := range []struct{ path, body, want string }{
+		{"/pets", `{"name":"x","categoryId":1}`, "/pets/11"},
+		{"/categories", `{"name":"x"}`, "/categories/10"},
+		{"/store/orders", `{}`, "/store/orders/8"},
 	} {
-		for id := test.first; id <= 11; id++ { // up to an id of two digits
-			want := fmt.Sprintf("%s/%d", test.path, id)
-			if got := s.do("POST "+test.path, test.body).Header.Get("Location"); got != want {
-				t.Fatalf("Location %q, want %q", got, want)
-			}
-			if resp := s.do("GET "+want, ""); resp.StatusCode != 200 {
-				t.Fatalf("GET %s: status %d", want, resp.StatusCode)
-			}
+		for range 5 {
+			s.do("POST "+test.path, test.body)
 		}
+		same(t, "Location", test.want, s.do("POST "+test.path, test.body).Header.Get("Location"))
+		same(t, test.want+": status", 200, s.do("GET "+test.want, "").StatusCode)
 	}
 }
 
@@ -827,7 +721,6 @@ func TestDeprecation(t *testing.T) {
 		{"GET /pets/1", "wrong", http.Header{}},
 		{"PUT /pets/1", "big", http.Header{}},
 		{"GET /pets", "big", http.Header{}},
-		{"GET /inventory/1", "big", http.Header{}},
 	} {
 		got := s.do(test.request, "", "Authorization: Bearer "+test.key).Header
 		for name := range got {
@@ -835,9 +728,7 @@ func TestDeprecation(t *testing.T) {
 				delete(got, name)
 			}
 		}
-		if diff := gocmp.Diff(test.want, got); diff != "" {
-			t.Fatalf("%s with the key %s (-want +got):\n%s", test.request, test.key, diff)
-		}
+		same(t, test.request+" with the key "+test.key, test.want, got)
 	}
 }
 
@@ -852,18 +743,13 @@ func TestPages(t *testing.T) {
 		{"/docs/openapi.json", "application/json", 200},
 		{"/docs/keys.json", "application/json", 200},
 		{"/healthz", "application/json", 200},
-		{"/docs/none", "application/json", 404},
 		{"/docs/none.html", "application/json", 404},
 		{"/docs/..%2fmain.go", "application/json", 404},
 	} {
 		resp := s.do("GET "+test.target, "", "Authorization")
-		if got := resp.Header.Get("Content-Type"); resp.StatusCode != test.status || got != test.contentType {
-			t.Fatalf("%s: status %d, Content-Type %q; want %d, %q",
-				test.target, resp.StatusCode, got, test.status, test.contentType)
-		}
-		if resp.Header.Get("X-RateLimit-Limit") != "" {
-			t.Fatalf("%s has rate headers", test.target)
-		}
+		same(t, test.target+": status", test.status, resp.StatusCode)
+		same(t, test.target+": Content-Type", test.contentType, resp.Header.Get("Content-Type"))
+		same(t, test.target+": X-RateLimit-Limit", "", resp.Header.Get("X-RateLimit-Limit"))
 	}
 	entries, err := documents.ReadDir("docs")
 	if err != nil {
@@ -879,8 +765,8 @@ func TestPages(t *testing.T) {
 			"X-Content-Type-Options": {"nosniff"},
 			"Cache-Control":          {"no-cache"},
 		}
-		if diff := gocmp.Diff(want, resp.Header); diff != "" || want.Get("Content-Type") == "" {
-			t.Fatalf("%s: headers (-want +got):\n%s", entry.Name(), diff)
+		if same(t, entry.Name()+": header", want, resp.Header); want.Get("Content-Type") == "" {
+			t.Errorf("%s has no Content-Type", entry.Name())
 		}
 	}
 }
@@ -888,76 +774,47 @@ func TestPages(t *testing.T) {
 // The description names the server that serves it, so that a client made from it finds the server.
 func TestBaseURL(t *testing.T) {
 	s := freshService(t)
-	for _, baseURL := range []string{"http://localhost:8080", "http://127.0.0.1:40000"} {
-		s.baseURL = baseURL
+	for _, test := range []struct{ baseURL, want string }{
+		{"", "http://localhost:8080"},
+		{"http://127.0.0.1:40000", "http://127.0.0.1:40000"},
+	} {
+		s.baseURL = test.baseURL
 		var d description
 		if err := json.NewDecoder(s.do("GET /openapi.json", "").Body).Decode(&d); err != nil {
 			t.Fatal(err)
 		}
-		if diff := gocmp.Diff(baseURL, d.Servers[0].Variables["base_url"].Default); diff != "" {
-			t.Fatalf("the default of base_url (-want +got):\n%s", diff)
-		}
+		same(t, "the default of base_url", test.want, d.Servers[0].Variables["base_url"].Default)
 	}
 }
 
 // The page may offer the demo keys, and no others.
 func TestKeysOfThePage(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{request: "GET /docs/keys.json", status: 200, want: "[]"})
-	s.demoKeys = demoKeys
-	s.expect(step{request: "GET /docs/keys.json", status: 200, want: demoKeys})
+	s.expect(step{"GET /docs/keys.json", ``, 200, "[]"})
+	s.offeredKeys = demoKeys
+	s.expect(step{"GET /docs/keys.json", ``, 200, demoKeys})
 }
 
 // A panic in a handler is a 500 for its request, with all that a response must have, and the log has the stack.
 func TestPanic(t *testing.T) {
 	s := freshService(t)
-	store := s.store
-	s.store = nil // so that every handler panics
-	s.expect(step{request: "GET /pets", status: 500, want: "The server failed on this request; try again, and report"})
-	s.expect(step{request: "POST /store/orders", body: `{}`, status: 500, want: "The server failed on this request"})
-	s.expect(step{request: "GET /healthz", status: 500, want: "The server failed on this request"})
+	s.Server = newServer(nil, s.limits, s.logger) // without a store, every handler panics
+	s.expect(step{"GET /pets", ``, 500, "The server failed on this request; try again, and report"})
+	s.expect(step{"POST /store/orders", `{}`, 500, "The server failed on this request"})
+	s.expect(step{"GET /healthz", ``, 500, "The server failed on this request"})
 	if got := s.log.String(); strings.Count(got, "panic: ") != 3 || !strings.Contains(got, "store.go:") {
 		t.Errorf("the log does not have three panics with their stacks:\n%s", got)
-	}
-	s.store = store
-	s.expect(step{request: "GET /healthz", status: 200, want: `{"status":"ok"}`})
-}
-
-func TestErrorWithoutCode(t *testing.T) {
-	defer func() {
-		if got, want := recover(), "no error code for the status 418"; got != want {
-			t.Errorf("panic %v, want %s", got, want)
-		}
-	}()
-	fail(418, "I'm a teapot.")
-}
-
-// With -sync=false the changes are run elsewhere than with -sync; their errors must be the same.
-func TestErrorsOfUnsyncedWrites(t *testing.T) {
-	s := newService(t, filepath.Join(t.TempDir(), "petstore.json"), false)
-	t.Cleanup(func() { s.store.Close() })
-	s.refuse("POST /pets", `{"name":"x","categoryId":77}`, "categoryId 77 does not exist")
-	s.refuse("PUT /pets/x", `{"name":"x","categoryId":1}`, "petId in the path must be a 64-bit integer.")
-	s.expect(step{request: "PUT /pets/77", body: `{"name":"x","categoryId":1}`,
-		status: 404, want: "No pet has the id 77; GET /pets lists them."})
-	s.expect(step{request: "PATCH /inventory/77", body: `{"quantity":1}`,
-		status: 404, want: "No pet has the id 77; GET /inventory lists them."})
-	s.expect(step{request: "DELETE /categories/77",
-		status: 404, want: "No category has the id 77; GET /categories lists them."})
-	s.expect(step{request: "DELETE /categories/1", status: 409, want: "Pet 1 belongs to this category"})
-	s.expect(step{request: "DELETE /pets/2", status: 409, want: "Order 2 names this pet"})
-	s.expect(step{request: "PUT /store/orders/1", body: `{}`, status: 409, want: "A complete order cannot be reopened"})
-	s.expect(step{request: "DELETE /store/orders/1", status: 409, want: "A complete order cannot be cancelled"})
-	if diff := gocmp.Diff(read(t, "docs/sample.json"), text(t, s.store.view())); diff != "" {
-		t.Errorf("a refused write changed the store (-want +got):\n%s", diff)
 	}
 }
 
 func TestCORS(t *testing.T) {
 	s := freshService(t)
-	s.origin = "https://shop.example"
-	preflight := s.do("OPTIONS /pets/1", "",
-		"Authorization", "Origin: https://shop.example", "Access-Control-Request-Method: PUT")
+	for name := range s.do("GET /pets", "", "Origin: https://shop.example").Header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			t.Errorf("without -cors-origin, a response has %s", name)
+		}
+	}
+	s.allowOrigin("https://shop.example")
 	want := http.Header{
 		"Access-Control-Allow-Origin":  {"https://shop.example"},
 		"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
@@ -966,34 +823,20 @@ func TestCORS(t *testing.T) {
 			"Retry-After, Location, Link, Allow, Deprecation, Sunset"},
 		"Access-Control-Max-Age": {"600"},
 	}
-	if diff := gocmp.Diff(want, preflight.Header); diff != "" || preflight.StatusCode != 204 {
-		t.Errorf("preflight: status %d, headers (-want +got):\n%s", preflight.StatusCode, diff)
-	}
-	// An OPTIONS without that header is no preflight, nor is another method with it.
-	if resp := s.do("OPTIONS /pets/1", "", "Origin: https://shop.example"); resp.StatusCode != 405 {
-		t.Errorf("OPTIONS without Access-Control-Request-Method: status %d, want 405", resp.StatusCode)
-	}
-	if resp := s.do("GET /pets/1", "", "Access-Control-Request-Method: PUT"); resp.StatusCode != 200 {
-		t.Errorf("GET with Access-Control-Request-Method: status %d, want 200", resp.StatusCode)
+	for _, target := range []string{"/pets/1", "/pets", "/nothing", "/", "/healthz", "/docs/openapi.json"} {
+		resp := s.do("OPTIONS "+target, "", "Authorization") // a preflight has no key
+		same(t, target+": status of a preflight", 204, resp.StatusCode)
+		same(t, target+": header of a preflight", want, resp.Header)
 	}
 	for _, key := range []string{"big", "wrong"} {
-		header := s.do("GET /pets", "", "Authorization: Bearer "+key).Header
-		for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers"} {
-			if diff := gocmp.Diff(want[name], header[name]); diff != "" {
-				t.Fatalf("%s with the key %s (-want +got):\n%s", name, key, diff)
+		for _, target := range []string{"/pets", "/healthz", "/nothing"} {
+			got := s.do("GET "+target, "", "Authorization: Bearer "+key).Header
+			for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers"} {
+				same(t, target+" with the key "+key+": "+name, want[name], got[name])
 			}
 		}
 	}
-	s.origin = "" // as without -cors-origin
-	for name := range s.do("GET /pets", "", "Origin: https://shop.example").Header {
-		if strings.HasPrefix(name, "Access-Control-") {
-			t.Errorf("without -cors-origin, a response has %s", name)
-		}
-	}
-	resp := s.do("OPTIONS /pets/1", "", "Origin: https://shop.example", "Access-Control-Request-Method: PUT")
-	if resp.StatusCode != 405 {
-		t.Errorf("without -cors-origin, a preflight has the status %d, want 405", resp.StatusCode)
-	}
+	same(t, "Allow", "GET, HEAD, POST", s.do("PATCH /pets", "").Header.Get("Allow"))
 }
 
 // The time of a request counts from its arrival, however long its response is held back.
@@ -1013,27 +856,15 @@ func TestDelay(t *testing.T) {
 		} {
 			begin := time.Now()
 			resp := s.do(test.request, "", "Authorization: Bearer "+test.key)
-			if took := time.Since(begin); resp.StatusCode != test.status || took != test.took {
-				t.Fatalf("%s with the key %s: status %d after %v, want %d after %v",
-					test.request, test.key, resp.StatusCode, took, test.status, test.took)
-			}
+			same(t, test.request+" with the key "+test.key+": status", test.status, resp.StatusCode)
+			same(t, test.request+" with the key "+test.key+": time", test.took, time.Since(begin))
 		}
 
 		first := make(chan rates)
 		go func() { first <- s.ask("one") }()
 		synctest.Wait()
 		s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 57, RetryAfter: 60})
-		if diff := gocmp.Diff(rates{Status: 200, Limit: 1, ResetIn: 57}, <-first); diff != "" {
-			t.Errorf("the first request (-want +got):\n%s", diff)
-		}
-
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		begin := time.Now()
-		s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/nothing", nil))
-		if took := time.Since(begin); took != time.Second {
-			t.Errorf("a request that is cancelled after a second took %v", took)
-		}
+		same(t, "the first request", rates{Status: 200, Limit: 1, ResetIn: 57}, <-first)
 	})
 }
 
@@ -1044,7 +875,5 @@ func TestVerbose(t *testing.T) {
 	s.do("DELETE /pets/%0aevil", "", "Authorization: Bearer secret-guess")
 	got := regexp.MustCompile(` [0-9.]+(ns|µs|ms|s) `).ReplaceAllString(s.log.String(), " TIME ")
 	want := "GET \"/pets\" 200 TIME plan=\"pro\"\nDELETE \"/pets/\\nevil\" 401 TIME plan=\"\"\n"
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("log (-want +got):\n%s", diff)
-	}
+	same(t, "log", want, got)
 }

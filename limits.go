@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,7 +17,7 @@ import (
 )
 
 // A plan says how many requests a key may send.
-type plan struct{ perMinute, perDay int64 }
+type plan struct{ perMinute, perDay int }
 
 // plans are the plans with fixed limits. An enterprise key sets its own.
 var plans = map[string]plan{
@@ -35,125 +34,136 @@ const demoKeys = `[
 {"key": "demo-enterprise", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}
 ]`
 
-// A keyEntry is an entry of the keys file.
+// A keyEntry is an entry of the keys file. A limit that was left out is nil.
 type keyEntry struct {
 	key, planName     string
-	perMinute, perDay *int64
+	perMinute, perDay *int
 }
 
 func (e *keyEntry) fields() []field {
 	return []field{
-		required("key", &e.key),
-		required("plan", &e.planName),
-		optional("perMinute", &e.perMinute),
-		optional("perDay", &e.perDay),
+		{"key", required, aString, &e.key},
+		{"plan", required, aString, &e.planName},
+		{"perMinute", optional, anInteger, &e.perMinute},
+		{"perDay", optional, anInteger, &e.perDay},
 	}
 }
 
-func (e *keyEntry) validate() error {
-	_, fixed := plans[e.planName]
-	switch {
-	case e.key == "" || strings.ContainsFunc(e.key, func(c rune) bool { return c <= ' ' || c > '~' }):
+func (e keyEntry) validate() error {
+	if e.key == "" || strings.ContainsFunc(e.key, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return invalid("key must be visible ASCII characters without spaces.")
-	case fixed && (e.perMinute != nil || e.perDay != nil):
-		return invalid("perMinute and perDay are for the enterprise plan only.")
-	case !fixed && e.planName != "enterprise":
+	}
+	if _, fixed := plans[e.planName]; fixed {
+		if e.perMinute != nil || e.perDay != nil {
+			return invalid("perMinute and perDay are for the enterprise plan only.")
+		}
+		return nil
+	}
+	if e.planName != "enterprise" {
 		return invalid("plan must be free, pro, business or enterprise.")
-	case !fixed && (!isLimit(e.perMinute) || !isLimit(e.perDay)):
+	}
+	if !isLimit(e.perMinute) || !isLimit(e.perDay) {
 		return invalid("The enterprise plan needs both perMinute and perDay, from 1 to %d.", math.MaxInt32)
 	}
 	return nil
 }
 
-func isLimit(n *int64) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
-
-// limits returns the limits of a valid entry.
-func (e *keyEntry) limits() plan {
-	if fixed, ok := plans[e.planName]; ok {
-		return fixed
-	}
-	return plan{*e.perMinute, *e.perDay}
-}
-
-// A window lets through a fixed number of requests: its limit. The next window begins with the first request after its
-// end: if a window of a minute begins at 9:00:30, it ends at 9:01:30; if the next request comes at 9:07:12, the
-// next window ends at 9:08:12.
-type window struct {
-	limit   int64
-	length  time.Duration
-	end     time.Time
-	limiter *rate.Limiter // starts with limit tokens and, at rate 0, never gets any back
-}
-
-// renew begins a new window if this one has ended.
-func (w *window) renew(now time.Time) {
-	if !now.Before(w.end) {
-		w.end = now.Add(w.length)
-		w.limiter = rate.NewLimiter(0, int(w.limit))
-	}
-}
-
-// remaining returns how many more requests the window lets through.
-func (w *window) remaining(now time.Time) int64 { return int64(w.limiter.TokensAt(now)) }
-
-// tighterThan reports whether the window has fewer requests left than another one or, if both are used up, ends later:
-// nothing gets through before that.
-func (w *window) tighterThan(other *window, now time.Time) bool {
-	if w.remaining(now) == 0 && other.remaining(now) == 0 {
-		return w.end.After(other.end)
-	}
-	return w.remaining(now) < other.remaining(now)
-}
+func isLimit(n *int) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
 
 // A quota is what the rate headers report.
 type quota struct {
-	limit, remaining int64
+	limit, remaining int
 	reset            time.Time
+	wait             time.Duration // until a request can succeed again; 0 if this one was let through
 }
 
-// setHeaders sets the rate headers. It writes to the map, since Set would change X-RateLimit to X-Ratelimit.
+// setHeaders sets the rate headers and, after a refusal, Retry-After (RFC 9110, section 10.2.3). Times are in whole
+// seconds, rounded up. It writes to the map, because Set would spell them X-Ratelimit, unlike the specification.
 func (q quota) setHeaders(header http.Header) {
-	header["X-RateLimit-Limit"] = []string{strconv.FormatInt(q.limit, 10)}
-	header["X-RateLimit-Remaining"] = []string{strconv.FormatInt(q.remaining, 10)}
-	roundedUp := q.reset.Add(time.Second - 1).Unix()
-	header["X-RateLimit-Reset"] = []string{strconv.FormatInt(roundedUp, 10)}
+	header["X-RateLimit-Limit"] = []string{strconv.Itoa(q.limit)}
+	header["X-RateLimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
+	reset := q.reset.Add(time.Second - 1).Unix()
+	header["X-RateLimit-Reset"] = []string{strconv.FormatInt(reset, 10)}
+	if q.wait > 0 {
+		seconds := (q.wait + time.Second - 1) / time.Second
+		header["Retry-After"] = []string{strconv.Itoa(int(seconds))}
+	}
 }
 
-// A client is whoever requests are counted for: a key, or the address of strangers, who have no valid key.
-type client struct {
-	planName string // empty for a stranger
+// A window lets a fixed number of requests through until its end. Its limiter starts with a token for each of them and,
+// since its rate is 0, gets none back: it just counts down.
+type window struct {
+	limit   int
+	end     time.Time
+	limiter *rate.Limiter
+}
 
-	mu          sync.Mutex  // guards what follows
-	windows     []window    // the minute and, for a key, the day
-	lastRefusal int64       // Unix time of the last 429; reset to 0 when a request is let through or a ban begins
-	strikes     []time.Time // the refusals of the last minute that count towards a ban; see refuse
+func newWindow(limit int, end time.Time) *window {
+	return &window{limit, end, rate.NewLimiter(0, limit)}
+}
+
+// remaining returns how many more requests the window lets through.
+func (w *window) remaining(now time.Time) int { return int(w.limiter.TokensAt(now)) }
+
+func (w *window) quota(now time.Time) quota {
+	return quota{limit: w.limit, remaining: w.remaining(now), reset: w.end}
+}
+
+// usedUp returns the error rate_limited, for a window without requests left.
+func (w *window) usedUp(now time.Time) (quota, error) {
+	q := quota{limit: w.limit, reset: w.end, wait: w.end.Sub(now)}
+	return q, fail(http.StatusTooManyRequests,
+		"All %d requests of this window are used up; retry after the number of seconds in Retry-After.", w.limit)
+}
+
+// A client is whoever sends requests with a key.
+type client struct {
+	planName string
+
+	mu          sync.Mutex // guards what follows
+	minute, day *window
+	refusals    []time.Time // since a request was last let through, at most one a second
 	banEnd      time.Time
 }
 
-// spend takes one request from each window of the client. If a window is used up, it takes none and fails with
-// rate_limited. A banned key fails with key_banned. The quota is that of the tightest window.
-func (c *client) spend(now time.Time) (quota, error) {
+// spend takes one request from both windows of the client. If one of them is used up, it takes none, and returns the
+// error rate_limited; for a banned key, key_banned.
+//
+// A window begins with the first request after the end of the one before it. If that comes at 9:00:30, the minute ends
+// at 9:01:30; if the next request comes at 9:07:12, the next minute ends at 9:08:12.
+func (c *client) spend(now time.Time, minuteLength time.Duration) (quota, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now.Before(c.banEnd) {
 		return c.banned(now)
 	}
-	tightest := &c.windows[0] // the loop renews it first
-	for i := range c.windows {
-		w := &c.windows[i]
-		w.renew(now)
-		if w.tighterThan(tightest, now) {
-			tightest = w
-		}
+	if !now.Before(c.minute.end) {
+		c.minute = newWindow(c.minute.limit, now.Add(minuteLength))
 	}
-	if tightest.remaining(now) == 0 {
-		return c.refuse(now, tightest)
+	if !now.Before(c.day.end) {
+		c.day = newWindow(c.day.limit, now.Add(24*time.Hour))
 	}
-	for i := range c.windows {
-		c.windows[i].limiter.AllowN(now, 1)
+	w := c.tighter(now)
+	if w.remaining(now) == 0 {
+		return c.strike(now, w)
 	}
-	c.lastRefusal, c.strikes = 0, nil
-	return quota{tightest.limit, tightest.remaining(now), tightest.end}, nil
+	c.minute.limiter.AllowN(now, 1) // both have one left
+	c.day.limiter.AllowN(now, 1)
+	c.refusals = nil
+	return w.quota(now), nil
+}
+
+// tighter returns the window with fewer requests left. If both are used up, that is the one that ends later; on any
+// other tie, the minute.
+func (c *client) tighter(now time.Time) *window {
+	inMinute, inDay := c.minute.remaining(now), c.day.remaining(now)
+	if inMinute == 0 && inDay == 0 && c.day.end.After(c.minute.end) {
+		return c.day
+	}
+	if inDay < inMinute {
+		return c.day
+	}
+	return c.minute
 }
 
 const (
@@ -161,76 +171,76 @@ const (
 	banLength  = 5 * time.Minute
 )
 
-// refuse fails with rate_limited for the window that is used up. It bans a key that does not stop: each second in
-// which the key is refused again is a strike, and maxStrikes within a minute ban it for banLength. Strangers, who have
-// no plan, are never banned.
+// strike returns the error rate_limited, and bans a key that does not stop: each second in which it is refused again is
+// a strike, and maxStrikes within 60 seconds ban it for banLength.
 //
-// For example, if a key is refused at 9:00:00.0 and 9:00:00.4, there is no strike yet: a burst that was sent at once
-// is no offence. At 9:00:01.2 comes the first strike, at 9:00:01.9 none (the same second), at 9:00:02.1 the second.
-// A client that doubles its wait, beginning with one second, gets 5 strikes in the first minute and never 10.
-func (c *client) refuse(now time.Time, usedUp *window) (quota, error) {
-	second := now.Unix()
-	if c.planName != "" && c.lastRefusal != 0 && second > c.lastRefusal {
-		c.strikes = slices.DeleteFunc(c.strikes, func(strike time.Time) bool { return now.Sub(strike) > time.Minute })
-		c.strikes = append(c.strikes, now)
+// A client that sends a hundred requests at once and stops has at most one strike. One that asks every second is banned
+// after ten more seconds; with its day used up, even one that asks every six seconds is, after a minute. One that
+// doubles its wait, beginning with one second, gets 5 strikes in the first minute and fewer later: it is never banned.
+func (c *client) strike(now time.Time, w *window) (quota, error) {
+	n := len(c.refusals)
+	if n > 0 && now.Unix() <= c.refusals[n-1].Unix() { // in the same second
+		return w.usedUp(now)
 	}
-	if len(c.strikes) == maxStrikes {
-		c.lastRefusal, c.strikes = 0, nil
-		c.banEnd = now.Add(banLength)
-		return c.banned(now)
+	c.refusals = append(c.refusals, now)
+	if n < maxStrikes { // the first refusal is no strike
+		return w.usedUp(now)
 	}
-	c.lastRefusal = max(c.lastRefusal, second) // of two requests at once, the later may get here first
-	err := fail(http.StatusTooManyRequests,
-		"All %d requests of this window are used up; retry after the number of seconds in Retry-After.", usedUp.limit)
-	return quota{usedUp.limit, 0, usedUp.end}, err.retryAfter(usedUp.end.Sub(now))
+	firstOfTen := c.refusals[len(c.refusals)-maxStrikes]
+	if now.Sub(firstOfTen) > 60*time.Second {
+		return w.usedUp(now)
+	}
+	c.refusals = nil
+	c.banEnd = now.Add(banLength)
+	return c.banned(now)
 }
 
 func (c *client) banned(now time.Time) (quota, error) {
-	err := fail(http.StatusForbidden, "This key is temporarily banned for sending requests while over its limit; "+
+	q := quota{limit: c.minute.limit, reset: c.banEnd, wait: c.banEnd.Sub(now)}
+	return q, fail(http.StatusForbidden, "This key is temporarily banned for sending requests while over its limit; "+
 		"retry after the number of seconds in Retry-After.")
-	return quota{c.windows[0].limit, 0, c.banEnd}, err.retryAfter(c.banEnd.Sub(now))
 }
 
-// Limits knows every key and, for a minute, every stranger.
+// Limits counts the requests of each key, and of strangers: those without a valid key.
 type Limits struct {
-	clients   map[[sha256.Size]byte]*client // by the hash of the key
-	shortKeys []int                         // the entries to warn about, counted from 1
+	clients map[[sha256.Size]byte]*client // by the hash of the key; not changed after the start
+	minute  time.Duration                 // how long a minute window lasts
 
-	mu        sync.Mutex // guards strangers
-	strangers map[netip.Prefix]*client
+	mu           sync.Mutex               // guards what follows
+	strangers    map[netip.Prefix]*window // by network
+	strangersEnd time.Time                // of the minute that all strangers share
 }
-
-// A key of fewer characters than safeKeyLength is allowed, but can be guessed. The log warns about it.
-const safeKeyLength = 16
 
 // newLimits reads the keys file, a JSON array of entries. An error in an entry says which one it is, and quotes no
-// value, so that no key gets into a log.
+// value.
 func newLimits(keysFile []byte) (*Limits, error) {
-	if _, err := checkJSON(keysFile); err != nil {
-		return nil, err
+	if i, err := checkJSON(keysFile); err != nil {
+		return nil, fmt.Errorf("the JSON is malformed at byte %d: %w", i+1, err)
 	}
 	var entries []json.RawMessage
-	if err := json.Unmarshal(keysFile, &entries); err != nil || len(entries) == 0 {
+	if json.Unmarshal(keysFile, &entries) != nil || len(entries) == 0 {
 		return nil, errors.New("the keys must be a JSON array of one or more objects")
 	}
-	l := &Limits{clients: map[[sha256.Size]byte]*client{}, strangers: map[netip.Prefix]*client{}}
+	l := &Limits{clients: map[[sha256.Size]byte]*client{}, minute: time.Minute}
 	for i, data := range entries {
 		var entry keyEntry
 		if err := decodeObject(data, &entry); err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i+1, err)
 		}
-		if len(entry.key) < safeKeyLength {
-			l.shortKeys = append(l.shortKeys, i+1)
-		}
 		hash := sha256.Sum256([]byte(entry.key))
 		if l.clients[hash] != nil {
 			return nil, fmt.Errorf("entry %d: the key is given twice", i+1)
 		}
-		limits := entry.limits()
-		l.clients[hash] = &client{planName: entry.planName, windows: []window{
-			{limit: limits.perMinute, length: time.Minute},
-			{limit: limits.perDay, length: 24 * time.Hour},
-		}}
+		p, fixed := plans[entry.planName]
+		if !fixed {
+			p = plan{*entry.perMinute, *entry.perDay}
+		}
+		var ended time.Time // so that the first request begins both windows
+		l.clients[hash] = &client{
+			planName: entry.planName,
+			minute:   newWindow(p.perMinute, ended),
+			day:      newWindow(p.perDay, ended),
+		}
 	}
 	return l, nil
 }
@@ -240,15 +250,12 @@ func newLimits(keysFile []byte) (*Limits, error) {
 //
 // Keys are looked up by their hash, so the time it takes says nothing about how much of a guessed key is right.
 func (l *Limits) admit(r *http.Request, now time.Time) (planName string, q quota, err error) {
+	now = now.Round(0) // drops the monotonic clock, which may stand still while the computer sleeps
 	if c := l.clients[sha256.Sum256([]byte(requestKey(r)))]; c != nil {
-		q, err = c.spend(now)
+		q, err = c.spend(now, l.minute)
 		return c.planName, q, err
 	}
-	q, err = l.stranger(r.RemoteAddr, now).spend(now)
-	if err == nil { // a stranger never gets in: the response is 401 or, after too many of those, 429
-		err = fail(http.StatusUnauthorized, "A valid API key is required; send it as Authorization: Bearer KEY.").
-			with("WWW-Authenticate", "Bearer")
-	}
+	q, err = l.spendStranger(r.RemoteAddr, now)
 	return "", q, err
 }
 
@@ -266,40 +273,29 @@ func requestKey(r *http.Request) string {
 	return strings.TrimLeft(key, " ")
 }
 
-// stranger returns the client shared by all strangers at one IPv4 address or in one IPv6 /64, which is what a household
-// gets. It has one window, a minute with the limit of the free plan. After that minute the address gets a new client.
-// So spend, which gets the same now, never renews the window, and its end may be read without the client's mutex.
-func (l *Limits) stranger(remote string, now time.Time) *client {
+// spendStranger returns the error unauthorized or, after as many requests in a minute as the free plan allows,
+// rate_limited. Strangers at one IPv4 address, or in one IPv6 /64, which is what a household gets, count as one.
+//
+// All strangers share one minute. The first one after its end begins the next, and all others are forgotten, so an
+// attack from many addresses does not fill the memory for good.
+func (l *Limits) spendStranger(remote string, now time.Time) (quota, error) {
 	addrPort, _ := netip.ParseAddrPort(remote)
 	addr := addrPort.Addr().Unmap()
-	network, _ := addr.Prefix(min(addr.BitLen(), 64)) // all 32 bits of IPv4, the first 64 of IPv6
+	network, _ := addr.Prefix(min(addr.BitLen(), 64)) // all 32 bits of IPv4, the first 64 of the 128 of IPv6
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.strangers[network]
-	if c == nil || !now.Before(c.windows[0].end) {
-		if len(l.strangers) == 0 { // otherwise forget is on its way
-			time.AfterFunc(time.Minute, l.forget)
-		}
-		c = &client{windows: []window{{limit: plans["free"].perMinute, length: time.Minute}}}
-		c.windows[0].renew(now) // begins its only minute
-		l.strangers[network] = c
+	if !now.Before(l.strangersEnd) {
+		l.strangersEnd = now.Add(l.minute)
+		l.strangers = map[netip.Prefix]*window{}
 	}
-	return c
-}
-
-// forget drops the strangers whose minute is over, and runs again in a minute if any are left.
-func (l *Limits) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	kept := map[netip.Prefix]*client{} // a new map, since one that was emptied keeps its memory
-	for network, c := range l.strangers {
-		if now.Before(c.windows[0].end) {
-			kept[network] = c
-		}
+	w := l.strangers[network]
+	if w == nil {
+		w = newWindow(plans["free"].perMinute, l.strangersEnd)
+		l.strangers[network] = w
 	}
-	l.strangers = kept
-	if len(kept) > 0 {
-		time.AfterFunc(time.Minute, l.forget)
+	if !w.limiter.AllowN(now, 1) {
+		return w.usedUp(now)
 	}
+	return w.quota(now), fail(http.StatusUnauthorized,
+		"A valid API key is required; send it as Authorization: Bearer KEY.")
 }

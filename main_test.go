@@ -11,8 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,27 +23,30 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// binary builds the program once for all tests that run it.
-var binary = sync.OnceValues(func() (string, error) {
-	directory, err := os.MkdirTemp("", "petstore")
-	if err != nil {
+// binary builds the program once for all tests that run it, if any does.
+var binary = sync.OnceValues(func() (path string, err error) {
+	if binaryDirectory, err = os.MkdirTemp("", "petstore"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(directory, "petstore.exe")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", path, ".").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", binaryDirectory+string(filepath.Separator), ".")
+	build.Env = append(os.Environ(), buildFlags)
+	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
-	return path, nil
+	return filepath.Join(binaryDirectory, "petstore"), nil // on Windows, os/exec finds petstore.exe
 })
+
+var binaryDirectory string // empty if no test has run the program
+
+// buildFlags make a binary that depends on the sources alone, so that a second build of them is a cached one.
+const buildFlags = "GOFLAGS=-trimpath -buildvcs=false"
 
 func TestMain(m *testing.M) {
 	if responses := os.Getenv("PETSTORE_BARE"); responses != "" {
 		serveBare(strings.Split(responses, "\x1e"))
 	}
 	code := m.Run()
-	if path, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
-	}
+	os.RemoveAll(binaryDirectory)
 	os.Exit(code)
 }
 
@@ -172,40 +176,27 @@ func TestProgram(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
-	for _, flags := range [][]string{{}, {"-sync=false"}} {
-		file := filepath.Join(t.TempDir(), "petstore.json")
-		args := append(flags, "-data", file, "-v")
-		p := start(t, args...)
-		if status, body := p.do(t, "POST /pets", `{"name":"Luna","categoryId":2}`); status != 201 {
-			t.Fatalf("status %d: %s", status, body)
-		}
-		p.Process.Signal(syscall.SIGTERM)
-		code, printed := p.end()
-		if code != 0 {
-			t.Errorf("%v: exit code %d", flags, code)
-		}
-		for _, want := range []string{
-			"Petstore API: " + p.url + "\n",
-			"Reference:    " + p.url + "/\n",
-			`curl -i -H "Authorization: Bearer demo-free" ` + p.url + "/pets\n",
-			`POST "/pets" 201 `,
-		} {
-			if !strings.Contains(printed, want) {
-				t.Errorf("%v: %q is not printed:\n%s", flags, want, printed)
-			}
-		}
-		if strings.Contains(printed, "demo-enterprise") {
-			t.Errorf("the key is logged:\n%s", printed)
-		}
-		p = start(t, args...)
-		want := `{"id":6,"name":"Luna","categoryId":2,"status":"available"}` + "\n"
-		if status, body := p.do(t, "GET /pets/6", ""); status != 200 || body != want {
-			t.Errorf("%v: after a restart, status %d: %s", flags, status, body)
-		}
-		p.Process.Signal(os.Interrupt)
-		if code, _ := p.end(); code != 0 {
-			t.Errorf("%v: exit code %d", flags, code)
-		}
+	args := []string{"-v", "-data", filepath.Join(t.TempDir(), "petstore.json")}
+	p := start(t, args...)
+	if status, body := p.do(t, "POST /pets", `{"name":"Luna","categoryId":2}`); status != 201 {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	code, printed := p.end()
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(printed, `POST "/pets" 201 `) || strings.Contains(printed, "demo-enterprise") {
+		t.Errorf("the request is not logged, or its key is:\n%s", printed)
+	}
+	p = start(t, args...)
+	want := `{"id":6,"name":"Luna","categoryId":2,"status":"available"}` + "\n"
+	if status, body := p.do(t, "GET /pets/6", ""); status != 200 || body != want {
+		t.Errorf("after a restart, status %d: %s", status, body)
+	}
+	p.Process.Signal(os.Interrupt)
+	if code, _ := p.end(); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }
 
@@ -284,20 +275,6 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// If the last save fails, the exit code says so.
-func TestLastSaveFails(t *testing.T) {
-	for _, synced := range []string{"-sync", "-sync=false"} {
-		file := filepath.Join(t.TempDir(), "petstore.json")
-		_, stop := runHere(t, "-addr", "localhost:0", "-data", file, synced)
-		mend := breakDisk(t, file)
-		code, printed := stop()
-		mend()
-		if code != 1 || !strings.Contains(printed, "\npetstore: stat "+file+": ") {
-			t.Errorf("%s: exit code %d, printed:\n%s", synced, code, printed)
-		}
-	}
-}
-
 func TestFaultsAtTheStart(t *testing.T) {
 	directory := t.TempDir()
 	file := func(name, content string) string {
@@ -321,16 +298,22 @@ func TestFaultsAtTheStart(t *testing.T) {
 		want string
 	}{
 		{"-nonsense", 2, "petstore: flag provided but not defined: -nonsense"},
-		{"-sync=maybe", 2, `petstore: invalid boolean value "maybe" for -sync`},
+		{"-sync", 2, "petstore: flag provided but not defined: -sync"},
 		{"extra", 2, `petstore: unexpected argument "extra"`},
 		{"-cors-origin shop.example", 2, `petstore: -cors-origin must be like https://example.com, not "shop.example"`},
 		{"-cors-origin https://shop.example/", 2, `petstore: -cors-origin must be like`},
 		{"-delay 5", 2, `petstore: invalid value "5" for flag -delay`},
 		{"-delay -1ns", 2, "petstore: -delay must be from 0 to 8s, not -1ns"},
 		{"-delay 8.001s", 2, "petstore: -delay must be from 0 to 8s, not 8.001s"},
+		{"-minute 60", 2, `petstore: invalid value "60" for flag -minute`},
+		{"-minute 999ms", 2, "petstore: -minute must be from 1s to 1m, not 999ms"},
+		{"-minute 60.1s", 2, "petstore: -minute must be from 1s to 1m, not 1m0.1s"},
+		{"-fail often", 2, `petstore: invalid value "often" for flag -fail`},
+		{"-fail -1", 2, "petstore: -fail must be 0 or more, not -1"},
 		{"-addr nonsense", 1, "petstore: address nonsense: missing port"},
 		{"-addr localhost:99999", 1, "petstore: "},
-		{"-addr " + taken.Addr().String(), 1, "; pass another port, or -addr localhost:0 for a free one"},
+		{"-addr " + taken.Addr().String() + " -data " + filepath.Join(directory, "new.json"), 1,
+			"; choose another address with -addr, or a free port with -addr localhost:0"},
 		{"-addr :0", 1,
 			"petstore: -addr :0 is not a loopback address, and the demo keys are public: pass -keys FILE too"},
 		{"-addr 0.0.0.0:0", 1, "petstore: -addr 0.0.0.0:0 is not a loopback address"},
@@ -339,7 +322,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"-data " + file("broken.json", `{"pets":`), 1, "broken.json: "},
 		{"-data " + directory, 1, "petstore: "},
 		{"-data " + filepath.Join(directory, "none", "petstore.json"), 1,
-			"petstore: " + filepath.Join(directory, "none", "petstore.json") + ": its directory cannot be used: "},
+			"petstore: " + filepath.Join(directory, "none", "petstore.json") + ": the first save failed: "},
 		{"-data " + filepath.Join(keys, "petstore.json"), 1, "petstore: "},
 	} {
 		var stderr bytes.Buffer
@@ -353,30 +336,16 @@ func TestFaultsAtTheStart(t *testing.T) {
 			t.Fatalf("%s: the key is printed: %s", test.args, got)
 		}
 	}
+	if names := files(t, directory); slices.Contains(names, "new.json") {
+		t.Errorf("a busy port is found out after a file is created: %q", names)
+	}
 	var help bytes.Buffer
 	if code := run(t.Context(), []string{"-h"}, &help); code != 0 || !strings.Contains(help.String(), "-cors-origin") {
 		t.Errorf("-h: exit code %d, printed %s", code, help.String())
 	}
 }
 
-// A busy port is found out before a file is created.
-func TestBusyPortLeavesNoFile(t *testing.T) {
-	taken, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	directory := t.TempDir()
-	flags := []string{"-addr", taken.Addr().String(), "-data", filepath.Join(directory, "petstore.json")}
-	if code := run(t.Context(), flags, io.Discard); code != 1 {
-		t.Errorf("exit code %d", code)
-	}
-	if names := files(t, directory); names != nil {
-		t.Errorf("files %v", names)
-	}
-}
-
-// An origin is what a browser sends (RFC 6454): a scheme, a host and, unless it is the default one, a port.
+// An origin is a scheme and a host, with a port if need be, and no path.
 func TestOrigins(t *testing.T) {
 	for _, test := range []struct {
 		origin string
@@ -385,40 +354,29 @@ func TestOrigins(t *testing.T) {
 		{"https://example.com", true},
 		{"https://shop_1.my-example.com", true},
 		{"http://localhost:5173", true},
-		{"https://x:8443", true},
-		{"https://x:80", true},
-		{"http://x:443", true},
-		{"http://x:8", true},
-		{"http://x:65535", true},
 		{"http://127.0.0.1:8080", true},
 		{"http://[::1]:3000", true},
 		{"http://[2001:db8::a]", true},
 		{"chrome-extension://abcdef", true},
-		{"https://EXAMPLE.com", false},
 		{"HTTPS://example.com", false},
-		{"https://x:443", false},
-		{"http://x:80", false},
-		{"https://x:", false},
-		{"https://x:0", false},
-		{"https://x:080", false},
-		{"https://x:100000", false},
 		{"https://x:http", false},
 		{"https://x/", false},
 		{"https://x/shop", false},
 		{"https://x?", false},
+		{"https://x?shop", false},
 		{"https://x#", false},
 		{"https://user@x", false},
-		{"https://*", false},
-		{"https://*.example.com", false},
-		{"*", false},
-		{"null", false},
+		{"https://:8443", false},
 		{"https://", false},
 		{"://x", false},
+		{"//x", false},
 		{"https:x", false},
 		{"https://x y", false},
 		{" https://x", false},
 		{"https://x\n", false},
 		{"https://x,https://y", false},
+		{"null", false},
+		{"*", false},
 		{"x", false},
 		{"", false},
 	} {
@@ -433,10 +391,10 @@ func TestFlags(t *testing.T) {
 		args string
 		want config
 	}{
-		{"", config{addr: "localhost:8080", data: "petstore.json", synced: true}},
-		{"-addr :1 -data d -keys k -sync=false -cors-origin https://x -delay 8s -v",
-			config{addr: ":1", data: "d", keys: "k", origin: "https://x", delay: 8 * time.Second, verbose: true}},
-		{"-delay 0", config{addr: "localhost:8080", data: "petstore.json", synced: true}},
+		{"", config{addr: "localhost:8080", data: "petstore.json", minute: time.Minute}},
+		{"-addr :1 -data d -keys k -minute 1s -cors-origin https://x -delay 8s -fail 3 -v", config{addr: ":1", data: "d",
+			keys: "k", minute: time.Second, origin: "https://x", delay: 8 * time.Second, failNth: 3, verbose: true}},
+		{"-addr :1 -data= -minute 60s -delay 0 -fail 0", config{addr: ":1", minute: time.Minute}},
 	} {
 		got, err := parseFlags(strings.Fields(test.args), io.Discard)
 		if diff := gocmp.Diff(test.want, got, gocmp.AllowUnexported(config{})); diff != "" || err != nil {
@@ -485,38 +443,29 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// With a keys file, the server accepts those keys, and the demo keys are unknown. The log warns of short ones.
+// With a keys file, the server accepts those keys, and the demo keys are unknown.
 func TestOwnKeys(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys.json")
-	os.WriteFile(keys, []byte(`[{"key":"secret","plan":"pro"}, {"key":"sixteen-letters!","plan":"pro"},
-		{"key":"fifteen-letters","plan":"free"}]`), 0o600)
+	os.WriteFile(keys, []byte(`[{"key":"secret","plan":"pro"}]`), 0o600)
 	url, stop := runHere(t, "-addr", "127.0.0.1:0", "-data", "", "-keys", keys)
-	got := map[string]int{}
-	for _, key := range []string{"secret", "demo-free"} {
-		got[key], _ = send(t, "GET", url+"/pets", key, "")
+	for key, want := range map[string]int{"secret": 200, "demo-free": 401} {
+		if status, body := send(t, "GET", url+"/pets", key, ""); status != want {
+			t.Errorf("%s: status %d, want %d: %s", key, status, want, body)
+		}
 	}
-	if diff := gocmp.Diff(map[string]int{"secret": 200, "demo-free": 401}, got); diff != "" {
-		t.Errorf("statuses (-want +got):\n%s", diff)
-	}
-	if status, body := send(t, "GET", url+"/docs/keys.json", "", ""); status != 200 || body != "[]" {
+	if status, body := send(t, "GET", url+"/docs/keys.json", "", ""); status != 200 || body != "[]\n" {
 		t.Errorf("keys for the page: status %d, %s", status, body)
 	}
 	code, printed := stop()
-	want := "Petstore API: " + url + "\n" +
-		"Reference:    " + url + "/\n" +
-		"Try:          curl -i -H \"Authorization: Bearer KEY\" " + url + "/pets\n" +
-		"TIME " + keys + ": entry 1: a key of fewer than 16 characters can be guessed\n" +
-		"TIME " + keys + ": entry 3: a key of fewer than 16 characters can be guessed\n"
-	printed = regexp.MustCompile(`(?m)^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d`).ReplaceAllString(printed, "TIME")
-	if diff := gocmp.Diff(want, printed); diff != "" || code != 0 {
-		t.Errorf("exit code %d, printed (-want +got):\n%s", code, diff)
+	if !strings.HasSuffix(printed, `Bearer KEY" `+url+"/pets\n") || code != 0 {
+		t.Errorf("exit code %d, printed %s", code, printed)
 	}
 }
 
 // A flag reaches what it is for.
 func TestFlagsAreUsed(t *testing.T) {
 	url, stop := runHere(t, "-addr", "localhost:0", "-data", "", "-cors-origin", "https://shop.example",
-		"-delay", "20ms", "-v")
+		"-delay", "20ms", "-minute", "1s", "-fail", "2", "-v")
 	begin := time.Now()
 	resp, err := http.Get(url + "/pets")
 	if err != nil {
@@ -529,7 +478,19 @@ func TestFlagsAreUsed(t *testing.T) {
 	if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "https://shop.example" {
 		t.Errorf("-cors-origin: %q", got)
 	}
-	if status, body := send(t, "GET", url+"/docs/keys.json", "", ""); status != 200 || body != demoKeys {
+	reset, err := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64)
+	if minute := time.Unix(reset, 0).Sub(begin); err != nil || minute <= 0 || minute > 30*time.Second {
+		t.Errorf("-minute: it ends after %v, %v", minute, err)
+	}
+	var statuses []int
+	for range 4 {
+		status, _ := send(t, "GET", url+"/pets", "demo-free", "")
+		statuses = append(statuses, status)
+	}
+	if diff := gocmp.Diff([]int{200, 503, 200, 503}, statuses); diff != "" {
+		t.Errorf("-fail: statuses (-want +got):\n%s", diff)
+	}
+	if status, body := send(t, "GET", url+"/docs/keys.json", "", ""); status != 200 || body != demoKeys+"\n" {
 		t.Errorf("keys for the page: status %d, %s", status, body)
 	}
 	if code, printed := stop(); code != 0 || !strings.Contains(printed, `GET "/pets" 401 `) {

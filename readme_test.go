@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,37 +41,35 @@ func commands(t *testing.T, heading string) string {
 	return all.String()
 }
 
-// freshClone returns a directory with what it takes to build the program.
+// freshClone returns a directory with what it takes to build the program. It is built already, so that go build finds
+// nothing to do.
 func freshClone(t *testing.T) string {
 	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
 	directory := t.TempDir()
-	for _, pattern := range []string{"*.go", "go.*", "docs/*"} {
-		names, _ := filepath.Glob(pattern)
-		for _, name := range names {
-			to := filepath.Join(directory, name)
-			os.MkdirAll(filepath.Dir(to), 0o755)
-			if err := os.WriteFile(to, []byte(read(t, name)), 0o644); err != nil {
-				t.Fatal(err)
-			}
+	names := []string{"go.mod", "go.sum", path}
+	for _, pattern := range []string{"*.go", "docs/*"} {
+		matches, _ := filepath.Glob(pattern)
+		names = append(names, matches...)
+	}
+	os.Mkdir(filepath.Join(directory, "docs"), 0o755)
+	for _, name := range names {
+		to := filepath.Join(directory, name)
+		if name == path {
+			to = filepath.Join(directory, "petstore")
+		}
+		if err := os.WriteFile(to, []byte(read(t, name)), 0o755); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return directory
 }
 
-// freePort returns a port that was free a moment ago, below those that systems give to outgoing connections.
-func freePort(t *testing.T) string {
-	t.Helper()
-	for {
-		port := fmt.Sprint(10_000 + rand.IntN(20_000))
-		listener, err := net.Listen("tcp", "localhost:"+port)
-		if err == nil {
-			listener.Close()
-			return port
-		}
-	}
-}
-
-// paste runs commands in an interactive shell, where zsh does not know comments, and returns what they print.
+// paste runs commands in an interactive shell, where zsh does not know comments, and returns what they print. No server
+// that they start may outlive them.
 func paste(t *testing.T, shell, directory, commands string) string {
 	t.Helper()
 	if _, err := exec.LookPath(shell); err != nil {
@@ -83,109 +80,206 @@ func paste(t *testing.T, shell, directory, commands string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shell, args...)
 	cmd.WaitDelay = time.Second
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath") // as in binary, to use what the compiler has cached
+	cmd.Env = append(os.Environ(), buildFlags, "TMPDIR="+t.TempDir())
 	cmd.Dir = directory
 	cmd.Stdin = strings.NewReader(commands)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v", err)
 	}
+	for _, url := range urls.FindAllStringSubmatch(string(out), -1) {
+		waitForEnd(t, url[1])
+	}
 	return string(out)
 }
 
-// The tour says in parentheses which statuses its commands get. Only its port is another here.
+var urls = regexp.MustCompile(`Petstore API: http://(\S+)`)
+
+// waitForEnd stops the test unless the server at this address ends soon.
+func waitForEnd(t *testing.T, address string) {
+	t.Helper()
+	for range 100 {
+		client, err := net.Dial("tcp", address)
+		if err != nil {
+			return
+		}
+		client.Close()
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the server at %s still runs", address)
+}
+
+// inShells runs a test for each shell that the README names.
+func inShells(t *testing.T, test func(t *testing.T, shell string)) {
+	for _, shell := range []string{"bash", "zsh"} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			test(t, shell)
+		})
+	}
+}
+
+// The tour says in parentheses which statuses its commands get.
 func TestTour(t *testing.T) {
+	t.Parallel()
 	var want []string
 	statuses := regexp.MustCompile(`\((\d{3}(?:,\s\d{3})*)\)`)
 	for _, list := range statuses.FindAllStringSubmatch(section(t, "A tour"), -1) {
 		want = append(want, strings.Split(strings.ReplaceAll(list[1], "\n", " "), ", ")...)
 	}
-	clone := freshClone(t)
-	for _, shell := range []string{"bash", "zsh"} {
-		t.Run(shell, func(t *testing.T) {
-			port := freePort(t)
-			out := paste(t, shell, clone, strings.ReplaceAll(commands(t, "A tour"), "8080", port))
-			var got []string
-			for _, match := range regexp.MustCompile(`HTTP/1.1 (\d{3})`).FindAllStringSubmatch(out, -1) {
-				got = append(got, match[1])
+	inShells(t, func(t *testing.T, shell string) {
+		out := paste(t, shell, freshClone(t), commands(t, "A tour"))
+		var got []string
+		for _, match := range regexp.MustCompile(`HTTP/1.1 (\d{3})`).FindAllStringSubmatch(out, -1) {
+			got = append(got, match[1])
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("statuses (-want +got):\n%s\nof\n%s", diff, out)
+		}
+		for _, line := range []string{
+			`Link: </pets\?after=3&limit=2&status=available>; rel="next"\r\n`,
+			`"The field \\"color\\" is unknown; leave it out\."`,
+			`Allow: GET, HEAD, POST\r\n`,
+			`exit code 137\n`,
+			`{"id":3,"petId":6,"quantity":2,"shipDate":"2030-12-05T09:30:00Z","complete":false}`,
+			`(?s)\[{"id":6,"name":"Kiwi",[^\n]*}\]\r?\n.*\[{"id":6,.*},\r?\n{"id":7,"name":"Coco",[^\n]*}\]`,
+			`saving failed: .*\n.*saving works again\n`,
+			`Sunset: Thu, 05 Dec 2030`,
+			`(?s)Retry-After: 1\r\n.*The flag -fail asked.*{"id":6,"name":"Coco","categoryId":1,.*`,
+			` +60 200\n`,
+			`(?s)429 Too Many Requests\r\n[^{]*Retry-After: 1\r\n`,
+		} {
+			if !regexp.MustCompile(line).MatchString(out) {
+				t.Errorf("nothing matches %s in\n%s", line, out)
 			}
-			if diff := gocmp.Diff(want, got); diff != "" {
-				t.Errorf("statuses (-want +got):\n%s\nof\n%s", diff, out)
-			}
-			for _, line := range []string{
-				` +60 200\n +1 429\n`,
-				`"The field \\"color\\" is unknown; leave it out\."`,
-				`Allow: GET, HEAD, POST\r\n`,
-				`Retry-After: \d+\r\n`,
-				`exit code 137\n`,
-				`curl: \(7\)`,
-				`{"id":3,"petId":6,"quantity":2,"complete":true}`,
-			} {
-				if !regexp.MustCompile(line).MatchString(out) {
-					t.Errorf("nothing matches %s in\n%s", line, out)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
-func TestCommandsForTestSuites(t *testing.T) {
-	program, err := binary()
+// The function serve of the tour never finds the address of an older server, and ends if the server cannot start.
+func TestShellRecipe(t *testing.T) {
+	t.Parallel()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { taken.Close() })
+	tour := commands(t, "A tour")
+	function := tour[strings.Index(tour, "serve() {"):strings.Index(tour, "api() {")]
+	inShells(t, func(t *testing.T, shell string) {
+		const more = `
+				serve -data '' -v
+				echo "url=<$url>"
+				servers=$servers,$!
+				rm "$log"`
+		out := paste(t, shell, filepath.Dir(path), function+strings.Repeat(more, 5)+`
+				serve -addr `+taken.Addr().String()+` -data ''
+				echo "url=<$url>"
+				kill $(echo $servers | tr , ' ')
+				`+commands(t, "For test suites"))
+		var got []string
+		for _, match := range regexp.MustCompile(`url=<(\S*)>`).FindAllStringSubmatch(out, -1) {
+			got = append(got, match[1])
+		}
+		if slices.Sort(got); len(slices.Compact(got)) != 6 || got[0] != "" {
+			t.Errorf("URLs %q of five servers, and none of one that cannot start", got)
+		}
+		for _, want := range []string{"; choose another address", "HTTP/1.1 200 OK", "X-RateLimit-Limit: 5000"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is missing in\n%s", want, out)
+			}
+		}
+	})
+}
+
+// code returns a block of Go of the section for test suites.
+func code(t *testing.T, number int) string {
+	t.Helper()
+	blocks := strings.Split(section(t, "For test suites"), "```go\n")
+	if number >= len(blocks) {
+		t.Fatal("the README has less Go code")
+	}
+	block, _, _ := strings.Cut(blocks[number], "```")
+	return block
+}
+
+// The function petstore of the README works in another module, and no server outlives its test. It closes stderr, which
+// must not end the server.
+func TestGoRecipe(t *testing.T) {
+	t.Parallel()
+	path, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	directory := t.TempDir()
-	if err := os.Symlink(program, filepath.Join(directory, "petstore")); err != nil {
-		t.Skip(err)
-	}
-	out := paste(t, "bash", directory, commands(t, "For test suites")+`
-		curl -sS -o /dev/null -D - -H "X-API-Key: key-of-the-test-suite" $url/pets
-		kill $!`)
-	for _, want := range []string{`{"status":"ok"}`, "HTTP/1.1 200 OK", "X-RateLimit-Limit: 1000000"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing in\n%s", want, out)
+	for name, content := range map[string]string{"go.mod": "module shop\n\ngo 1.25\n", "shop_test.go": `package shop
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func TestShop(t *testing.T) {
+	for range 3 {
+		url := petstore(t, "-minute", "1s", "-v")
+		t.Logf("Petstore API: %s", url)
+		for range 2 {
+			client, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprint(client, "GET /healthz HTTP/1.0\r\n\r\n")
+			response, err := io.ReadAll(client)
+			if err != nil || !strings.HasPrefix(string(response), "HTTP/1.0 200 OK") {
+				t.Fatalf("%v %q", err, response)
+			}
 		}
+	}
+}
+
+` + code(t, 1)} {
+		if err := os.WriteFile(filepath.Join(directory, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	test := exec.Command("go", "test", "-v", "-count=3", ".")
+	test.Dir = directory
+	test.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := test.CombinedOutput()
+	found := urls.FindAllStringSubmatch(string(out), -1)
+	if err != nil || len(found) != 9 {
+		t.Errorf("%v, %d servers:\n%s", err, len(found), out)
+	}
+	for _, url := range found {
+		waitForEnd(t, url[1])
 	}
 }
 
 // The README shows the first three lines.
 func TestInProcess(t *testing.T) {
 	limits, _ := newLimits([]byte(demoKeys))
-	store, _ := openStore("", true, log.Default())
-	server := httptest.NewServer((&Server{store: store, limits: limits, logger: log.Default()}).newMux())
-	defer store.Close()
+	store, _ := openStore("", log.Default())
+	server := httptest.NewServer(newServer(store, limits, log.Default()))
 	defer server.Close()
 	resp, err := http.Get(server.URL + "/healthz")
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatal(resp, err)
 	}
 	resp.Body.Close()
-	for _, line := range strings.Split(strings.TrimSpace(goBlock(t)), "\n") {
-		if !strings.Contains(read(t, "readme_test.go"), "\n\t"+line+"\n") {
+	for line := range strings.Lines(code(t, 2)) {
+		if !strings.Contains(read(t, "readme_test.go"), "\n\t"+line) {
 			t.Errorf("the README says %s, and this test does not", line)
 		}
-	}
-}
-
-func goBlock(t *testing.T) string {
-	t.Helper()
-	_, block, _ := strings.Cut(section(t, "For test suites"), "```go\n")
-	block, _, found := strings.Cut(block, "```")
-	if !found {
-		t.Fatal("the README has no Go code")
-	}
-	return block
-}
-
-func TestKeysOfTheREADME(t *testing.T) {
-	command, _, _ := strings.Cut(commands(t, "Promises"), "\n")
-	directory := t.TempDir()
-	if out := paste(t, "bash", directory, command); out != "" {
-		t.Error(out)
-	}
-	limits, err := newLimits([]byte(read(t, filepath.Join(directory, "keys.json"))))
-	if err != nil || len(limits.clients) != 1 || len(limits.shortKeys) != 0 {
-		t.Errorf("%v, %v", limits, err)
 	}
 }
 
@@ -204,5 +298,26 @@ func TestOutputOfTheREADME(t *testing.T) {
 func TestSizeOfTheREADME(t *testing.T) {
 	if n := strings.Count(read(t, "README.md"), "\n"); n > 160 {
 		t.Errorf("%d lines, at most 160", n)
+	}
+}
+
+// What the README, the workshop and the tests leave in the directory is not committed by git add -A.
+func TestGitignore(t *testing.T) {
+	directory := t.TempDir()
+	if err := exec.Command("git", "init", "-q", directory).Run(); err != nil {
+		t.Skip("there is no git here")
+	}
+	os.WriteFile(filepath.Join(directory, ".gitignore"), []byte(read(t, ".gitignore")), 0o644)
+	for name, want := range map[string]bool{
+		"petstore": true, "petstore.exe": true, "petstore.json": true, "petstore.json.saving-123": true,
+		"keys.json": true, "tour.json": true, "copy.json": true, "copy.json.saving-4": true, "petstore.log": true,
+		"petstore.test": true, ".ci/node_modules/x": true,
+		"exercise_test.go": false, "docs/openapi.json": false, "docs/sample.json": false, "README.md": false,
+	} {
+		check := exec.Command("git", "check-ignore", "-q", name)
+		check.Dir = directory
+		if ignored := check.Run() == nil; ignored != want {
+			t.Errorf("%s: ignored %v, want %v", name, ignored, want)
+		}
 	}
 }

@@ -9,46 +9,46 @@ import (
 	"log"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode/utf16"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-func open(t testing.TB, path string, synced bool) *Store {
+func open(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := openStore(path, synced, log.New(t.Output(), "", 0))
+	s, err := openStore(path, log.New(t.Output(), "", 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func addCategory(s *Store, name string) error {
-	return s.update(func(next *state) error {
-		id := next.categories.last + 1
-		next.categories.insert(id, newRecord(Category{ID: id, NewCategory: NewCategory{Name: name}}))
-		return nil
-	})
+// freshFile returns the path of a file that does not exist yet, in a directory of its own.
+func freshFile(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "petstore.json")
 }
 
-// text returns the snapshot of a state.
-func text(t testing.TB, st *state) string {
+func write(t testing.TB, path, content string) {
 	t.Helper()
-	var b bytes.Buffer
-	if err := st.writeTo(&b); err != nil {
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+}
+
+// serviceOn returns a service that has read a file with this content.
+func serviceOn(t testing.TB, content string) *service {
+	t.Helper()
+	path := freshFile(t)
+	write(t, path, content)
+	return newService(t, path)
 }
 
 func read(t testing.TB, path string) string {
@@ -73,81 +73,140 @@ func files(t testing.TB, directory string) (names []string) {
 	return names
 }
 
-func TestSampleIsTheFirstSnapshot(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "petstore.json")
-	defer open(t, path, true).Close()
-	if diff := gocmp.Diff(read(t, "docs/sample.json"), read(t, path)); diff != "" {
-		t.Errorf("snapshot (-want +got):\n%s", diff)
+// text returns the snapshot of a state.
+func text(t testing.TB, st *state) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := st.writeSnapshot(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func expectSame(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
-// What was acknowledged is there after a restart, to the byte, and ids are not used again.
+// expectSaved expects that the file holds the current state, and that nothing else is in its directory.
+func expectSaved(t testing.TB, s *Store) {
+	t.Helper()
+	expectSame(t, "the file", text(t, s.view()), read(t, s.path))
+	expectSame(t, "files", []string{filepath.Base(s.path)}, files(t, filepath.Dir(s.path)))
+}
+
+func addCategory(s *Store, name string) error {
+	return s.update(func(next *state) error {
+		id := next.categories.last + 1
+		next.categories.add(newRecord(id, Category{id, NewCategory{Name: name}}))
+		return nil
+	})
+}
+
+func TestSampleIsTheFirstSnapshot(t *testing.T) {
+	expectSame(t, "the file", read(t, "docs/sample.json"), read(t, open(t, freshFile(t)).path))
+}
+
+// What was acknowledged is there after a restart, and ids are not used again, not even that of the last record.
 func TestReopen(t *testing.T) {
-	for _, synced := range []bool{true, false} {
-		path := filepath.Join(t.TempDir(), "petstore.json")
-		s := newService(t, path, synced)
-		s.expect(step{request: "POST /categories", body: `{"name":"<\u0000\u202e\u200b\"\\ 🐾>","description":""}`,
-			status: 201, want: `{"id":5,"name":"<\u0000` + "\u202e\u200b" + `\"\\ 🐾>","description":""}`})
-		s.expect(step{request: "POST /pets", body: `{"name":"Luna","categoryId":5,"status":"sold"}`,
-			status: 201, want: `{"id":6,"name":"Luna","categoryId":5,"status":"sold"}`})
-		s.expect(step{request: "PATCH /inventory/6", body: `{"quantity":9}`,
-			status: 200, want: `{"petId":6,"quantity":9,"status":"sold"}`})
-		s.expect(step{request: "POST /pets", body: `{"name":"Gone","categoryId":5}`,
-			status: 201, want: `{"id":7,"name":"Gone","categoryId":5,"status":"available"}`})
-		s.expect(step{request: "DELETE /pets/7", status: 204})
-		s.expect(step{request: "POST /store/orders", body: `{"petId":6,"shipDate":"2030-01-01T00:00:00.10+01:00"}`,
-			status: 201, want: `{"id":3,"petId":6,"shipDate":"2030-01-01T00:00:00.10+01:00","complete":false}`})
-		before := text(t, s.store.view())
-		if err := s.store.Close(); err != nil {
+	path := freshFile(t)
+	s := newService(t, path)
+	s.expect(step{"POST /categories", `{"name":"<&>","description":""}`, 201, `{"id":5,"name":"<&>","description":""}`})
+	s.expect(step{"POST /pets", `{"name":"Luna","categoryId":5,"status":"sold"}`, 201,
+		`{"id":6,"name":"Luna","categoryId":5,"status":"sold"}`})
+	s.expect(step{"PATCH /inventory/6", `{"quantity":9}`, 200, `{"petId":6,"quantity":9,"status":"sold"}`})
+	s.expect(step{"PUT /store/orders/2", `{"shipDate":"2030-01-01T00:00:00.123456789+01:00"}`, 200,
+		`{"id":2,"shipDate":"2030-01-01T00:00:00.123456789+01:00","complete":false}`})
+	s.expect(step{"POST /categories", `{"name":"Gone"}`, 201, `{"id":6,"name":"Gone"}`})
+	s.expect(step{"DELETE /categories/6", "", 204, ""})
+	s.expect(step{"POST /pets", `{"name":"Gone","categoryId":5,"status":"sold"}`, 201,
+		`{"id":7,"name":"Gone","categoryId":5,"status":"sold"}`})
+	s.expect(step{"DELETE /pets/7", "", 204, ""})
+	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`})
+	s.expect(step{"DELETE /store/orders/3", "", 204, ""})
+	before := text(t, s.store.view())
+	s = newService(t, path)
+	expectSame(t, "after a restart", before, text(t, s.store.view()))
+	s.expect(step{"POST /categories", `{"name":"Next"}`, 201, `{"id":7,"name":"Next"}`})
+	s.expect(step{"POST /pets", `{"name":"Next","categoryId":5,"status":"sold"}`, 201,
+		`{"id":8,"name":"Next","categoryId":5,"status":"sold"}`})
+	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":4,"complete":false}`})
+	expectSaved(t, s.store)
+}
+
+// A name comes back byte for byte, from the file too, whatever escapes it was sent with.
+func TestNames(t *testing.T) {
+	names := []string{
+		"<img src=x onerror=alert(1)>", "null", " space around ", `\u0041 "quoted" \\ /`, "\x7f",
+		"עברית العربية", "\u202eright to left\u202c", "line\u2028and\u2029paragraph",
+		"zero\u200bwidth\u200d\ufeff", "e\u0301 é", "\ufffd\ufffe\uffff",
+		"\U0001f408\u200d\u2b1b\U00010ffff", strings.Repeat("\U0001f436", 200),
+	}
+	for c := range ' ' {
+		names = append(names, "control "+string(c))
+	}
+	s := serviceOn(t, `{}`)
+	var want []string
+	for _, name := range names {
+		var escaped strings.Builder // each UTF-16 unit as \uXXXX
+		for _, unit := range utf16.Encode([]rune(name)) {
+			fmt.Fprintf(&escaped, `\u%04X`, unit)
+		}
+		for _, quoted := range []string{string(encode(name)), `"` + escaped.String() + `"`} {
+			if resp := s.do("POST /categories", `{"name":`+quoted+`}`); resp.StatusCode != 201 {
+				t.Fatalf("status %d for %s", resp.StatusCode, quoted)
+			}
+			want = append(want, name)
+		}
+	}
+	for _, s := range []*service{s, newService(t, s.store.path)} {
+		var list []Category
+		if err := json.NewDecoder(s.do("GET /categories?limit=100", "").Body).Decode(&list); err != nil {
 			t.Fatal(err)
 		}
-		s = newService(t, path, synced)
-		if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
-			t.Errorf("after a restart (-want +got):\n%s", diff)
+		var got []string
+		for _, category := range list {
+			got = append(got, category.Name)
 		}
-		s.expect(step{request: "POST /pets", body: `{"name":"Next","categoryId":5}`,
-			status: 201, want: `{"id":8,"name":"Next","categoryId":5,"status":"available"}`})
-		s.store.Close()
-		if diff := gocmp.Diff([]string{"petstore.json"}, files(t, filepath.Dir(path))); diff != "" {
-			t.Errorf("files (-want +got):\n%s", diff)
-		}
+		expectSame(t, "names", want, got)
 	}
 }
 
-func TestSyncedWriteIsOnDiskWhenAcknowledged(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "petstore.json")
-	s := open(t, path, true)
-	defer s.Close()
+// A write is acknowledged when the file holds it, and none gets lost among many.
+func TestConcurrentWrites(t *testing.T) {
+	s := open(t, freshFile(t))
+	const clients, each = 8, 10
 	var writers sync.WaitGroup
-	for i := range 50 {
+	for i := range clients {
 		writers.Go(func() {
-			name := fmt.Sprintf("Kind %d.", i)
-			if err := addCategory(s, name); err != nil {
-				t.Error(err)
-			}
-			if !strings.Contains(read(t, path), name) {
-				t.Errorf("%s is acknowledged but not in the file", name)
+			for n := range each {
+				name := fmt.Sprintf("%d of client %d.", n, i)
+				err := errors.Join(addCategory(s, name), s.retrySave())
+				if err != nil || !strings.Contains(read(t, s.path), name) {
+					t.Errorf("%s: error %v; or it is acknowledged but not in the file", name, err)
+				}
 			}
 		})
 	}
 	writers.Wait()
+	if n := len(s.view().categories.records); n != 4+clients*each {
+		t.Errorf("%d categories, want %d", n, 4+clients*each)
+	}
+	expectSaved(t, s)
 }
 
-func TestUnsyncedWriteIsOnDiskWithinASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "petstore.json")
-		s := open(t, path, false)
-		defer s.Close()
-		addCategory(s, "Birds")
-		if strings.Contains(read(t, path), "Birds") {
-			t.Error("the write waited for the disk")
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if !strings.Contains(read(t, path), "Birds") {
-			t.Error("the write is not on disk after a second")
-		}
-	})
+// Without a file, nothing is written anywhere, and nothing can fail.
+func TestNothingOnDisk(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := open(t, "")
+	if err := errors.Join(addCategory(s, "Birds"), s.retrySave()); err != nil {
+		t.Error(err)
+	}
+	if r := s.view().categories.get(5); r == nil || files(t, ".") != nil {
+		t.Errorf("the new record is %v, files %v", r, files(t, "."))
+	}
 }
 
 // breakDisk makes every save to the file fail, for root too, by putting a plain file in the place of its directory. The
@@ -155,933 +214,461 @@ func TestUnsyncedWriteIsOnDiskWithinASecond(t *testing.T) {
 func breakDisk(t testing.TB, path string) (mend func()) {
 	t.Helper()
 	directory := filepath.Dir(path)
-	check := func(err error) {
+	if err := errors.Join(os.Rename(directory, directory+".away"), os.WriteFile(directory, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
 		t.Helper()
-		if err != nil {
+		if err := errors.Join(os.Remove(directory), os.Rename(directory+".away", directory)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	check(os.Rename(directory, directory+".away"))
-	check(os.WriteFile(directory, nil, 0o644))
-	return func() {
-		t.Helper()
-		check(os.Remove(directory))
-		check(os.Rename(directory+".away", directory))
-	}
 }
 
+// A write that cannot be saved is refused and changes nothing, and reads go on. Once the fault is gone, the next write
+// succeeds, and so does /healthz alone.
 func TestFailedSave(t *testing.T) {
-	for _, synced := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "petstore.json")
-			s := newService(t, path, synced)
-			defer s.store.Close()
-			mend := breakDisk(t, path)
-			s.do("PUT /pets/1", `{"name":"Unsure","categoryId":1}`) // acknowledged if writes do not wait
-			time.Sleep(time.Second)
-			synctest.Wait()
-			before := text(t, s.store.view())
-			s.expect(step{request: "POST /pets", body: `{"name":"Lost","categoryId":1}`,
-				status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "PUT /pets/1", body: `{"name":"Lost","categoryId":1}`,
-				status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "DELETE /pets/1", status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "POST /categories", body: `{"name":"Lost"}`,
-				status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "PUT /categories/1", body: `{"name":"Lost"}`,
-				status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "POST /store/orders", body: `{}`, status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "PUT /store/orders/2", body: `{}`, status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "DELETE /store/orders/2", status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "PATCH /inventory/1", body: `{"quantity":1}`,
-				status: 503, want: "cannot save to its disk"})
-			// A write that is refused anyway needs no disk.
-			s.expect(step{request: "DELETE /pets/77", status: 404, want: "No pet has the id 77"})
-			s.expect(step{request: "DELETE /pets/2", status: 409, want: "Order 2 names this pet"})
-			s.expect(step{request: "GET /healthz", status: 503, want: "cannot save to its disk"})
-			s.expect(step{request: "GET /inventory/1",
-				status: 200, want: `{"petId":1,"quantity":3,"status":"available"}`})
-			if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
-				t.Errorf("a write that got a 503 can be seen (-want +got):\n%s", diff)
-			}
-			mend()
-			time.Sleep(time.Second) // it heals without a write
-			synctest.Wait()
-			s.expect(step{request: "GET /healthz", status: 200, want: `{"status":"ok"}`})
-			s.expect(step{request: "POST /categories", body: `{"name":"Birds"}`,
-				status: 201, want: `{"id":5,"name":"Birds"}`})
-			time.Sleep(time.Second)
-			synctest.Wait()
-			if diff := gocmp.Diff(text(t, s.store.view()), read(t, path)); diff != "" {
-				t.Errorf("the file (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// The first write after the fault is gone succeeds, without waiting for the store to heal.
-func TestFirstWriteAfterAFault(t *testing.T) {
-	for _, synced := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "petstore.json")
-			s := open(t, path, synced)
-			defer s.Close()
-			mend := breakDisk(t, path)
-			if err := addCategory(s, "Cows"); (err == nil) == synced {
-				t.Errorf("synced %v: error %v", synced, err)
-			}
-			time.Sleep(time.Second)
-			synctest.Wait()
-			if err := addCategory(s, "Lost"); !errors.Is(err, errUnsaved) {
-				t.Errorf("synced %v: error %v", synced, err)
-			}
-			mend()
-			if err := addCategory(s, "Birds"); err != nil || s.lastFailure() != nil {
-				t.Errorf("synced %v: error %v, still failing: %v", synced, err, s.lastFailure())
-			}
-			if diff := gocmp.Diff(text(t, s.view()), read(t, path)); diff != "" || strings.Contains(diff, "Lost") {
-				t.Errorf("synced %v: the file (-want +got):\n%s", synced, diff)
-			}
-		})
+	for _, healing := range []step{
+		{"POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`},
+		{"GET /healthz", "", 200, `{"status":"ok"}`},
+	} {
+		s := newService(t, freshFile(t))
+		before := text(t, s.store.view())
+		mend := breakDisk(t, s.store.path)
+		for _, write := range []struct{ request, body string }{
+			{"POST /pets", `{"name":"Lost","categoryId":1}`},
+			{"PUT /pets/1", `{"name":"Lost","categoryId":1}`},
+			{"DELETE /pets/1", ""},
+			{"POST /categories", `{"name":"Lost"}`},
+			{"PUT /categories/1", `{"name":"Lost"}`},
+			{"DELETE /categories/4", ""},
+			{"POST /store/orders", `{}`},
+			{"PUT /store/orders/2", `{}`},
+			{"DELETE /store/orders/2", ""},
+			{"PATCH /inventory/1", `{"quantity":1}`},
+		} {
+			s.expect(step{write.request, write.body, 503, "cannot save to its disk, so it changes nothing; try again"})
+		}
+		s.expect(step{"DELETE /pets/77", "", 404, "No pet has the id 77"}) // needs no disk
+		s.expect(step{"GET /healthz", "", 503, "cannot save to its disk"})
+		s.expect(step{"GET /inventory/1", "", 200, `{"petId":1,"quantity":3,"status":"available"}`})
+		expectSame(t, "after the refused writes", before, text(t, s.store.view()))
+		mend()
+		expectSame(t, "the file after the refused writes", before, read(t, s.store.path))
+		s.expect(healing)
+		s.expect(step{"GET /healthz", "", 200, `{"status":"ok"}`})
+		s.expect(step{"GET /categories?after=5", "", 200, "[]"})
+		expectSaved(t, s.store)
 	}
 }
 
 // The log gets each cause once, however often saving is tried, and that it works again.
 func TestLogOfFailures(t *testing.T) {
-	for _, synced := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "petstore.json")
-			s := newService(t, path, synced)
-			defer s.store.Close()
-			mend := breakDisk(t, path)
-			directory := filepath.Dir(path)
-			_, notDirectory := os.Stat(path)
-			addCategory(s.store, "Birds")
-			time.Sleep(10 * time.Second)
-			synctest.Wait()
-			os.Remove(directory)
-			os.Symlink(directory, directory)
-			_, loop := os.Stat(path)
-			addCategory(s.store, "Cows")
-			time.Sleep(10 * time.Second)
-			synctest.Wait()
-			os.Remove(directory) // now the file is missing
-			addCategory(s.store, "Sheep")
-			time.Sleep(10 * time.Second)
-			synctest.Wait()
-			os.WriteFile(directory, nil, 0o644) // for mend
-			mend()
-			time.Sleep(10 * time.Second)
-			synctest.Wait()
-			want := "saving failed: " + notDirectory.Error() + "\n" +
-				"saving failed: " + loop.Error() + "\n" +
-				"saving failed: " + errForeign.Error() + "\n" +
-				"saving works again\n"
-			if diff := gocmp.Diff(want, s.log.String()); diff != "" {
-				t.Errorf("synced %v: log (-want +got):\n%s", synced, diff)
-			}
-		})
-	}
-}
-
-// While nothing changes, nothing is written.
-func TestIdleStoreSavesNothing(t *testing.T) {
-	for _, synced := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "petstore.json")
-			s := open(t, path, synced)
-			defer s.Close()
-			for range 2 { // after the first snapshot, and after a write
-				before, err := os.Stat(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(10 * time.Second)
-				synctest.Wait()
-				after, err := os.Stat(path)
-				if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
-					t.Errorf("synced %v: the file was written again: %v", synced, err)
-				}
-				addCategory(s, "Birds")
-				time.Sleep(time.Second)
-				synctest.Wait()
-			}
-		})
-	}
-}
-
-// A store that keeps nothing on disk has no disk that could fail.
-func TestNothingOnDisk(t *testing.T) {
-	for _, synced := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, "", synced)
-			addCategory(s.store, "Birds")
-			time.Sleep(10 * time.Second)
-			synctest.Wait()
-			s.expect(step{request: "GET /healthz", status: 200, want: `{"status":"ok"}`})
-			if err := s.store.Close(); err != nil || s.log.String() != "" {
-				t.Errorf("Close: %v, log: %s", err, s.log)
-			}
-		})
-	}
-}
-
-// Writes of many clients do not get in each other's way, whether they wait for the disk or not.
-func TestConcurrentWrites(t *testing.T) {
-	for _, synced := range []bool{true, false} {
-		s := newService(t, filepath.Join(t.TempDir(), "petstore.json"), synced)
-		defer s.store.Close()
-		const clients, each = 8, 20
-		var writers sync.WaitGroup
-		var mu sync.Mutex
-		statuses := map[int]int{}
-		for range clients {
-			writers.Go(func() {
-				for range each {
-					if err := addCategory(s.store, "Birds"); err != nil {
-						t.Error(err)
-					}
-				}
-				resp := s.do("DELETE /pets/5", "") // of which only one succeeds
-				mu.Lock()
-				statuses[resp.StatusCode]++
-				mu.Unlock()
-			})
-		}
-		writers.Wait()
-		if diff := gocmp.Diff(map[int]int{204: 1, 404: clients - 1}, statuses); diff != "" {
-			t.Errorf("synced %v: statuses of the deletions (-want +got):\n%s", synced, diff)
-		}
-		n := 0
-		for range s.store.view().categories.after(0) {
-			n++
-		}
-		if want := 4 + clients*each; n != want {
-			t.Errorf("synced %v: %d categories, want %d", synced, n, want)
-		}
-	}
-}
-
-// holdUp makes the saving goroutine wait in a write until the function that it returns is called. It may be called in
-// a bubble of synctest only.
-func holdUp(s *Store) (goOn func()) {
-	held := make(chan bool)
-	go s.update(func(*state) error {
-		<-held
-		return errors.New("changes nothing")
-	})
-	synctest.Wait()
-	return func() { close(held) }
-}
-
-// Of the writes that share a save, those that are refused leave no trace. But if the save fails, all of them fail.
-func TestWritesThatShareASave(t *testing.T) {
-	type write func(*Store) error
-	refused := errors.New("refused")
-	refuse := func(s *Store) error {
-		return s.update(func(next *state) error {
-			next.categories.insert(next.categories.last+1, newRecord(Category{}))
-			return refused
-		})
-	}
-	add := func(s *Store) error { return addCategory(s, "Birds") }
-	for _, test := range []struct {
-		name   string
-		broken bool // the disk, so that the save fails
-		writes []write
-		want   []error
-	}{
-		{"all succeed", false, []write{add, add, add}, []error{nil, nil, nil}},
-		{"some are refused", false, []write{refuse, add, refuse}, []error{refused, nil, refused}},
-		{"all are refused", false, []write{refuse, refuse}, []error{refused, refused}},
-		{"some are refused, the rest fail", true, []write{refuse, add}, []error{errUnsaved, errUnsaved}},
-		{"all are refused, there is no save", true, []write{refuse, refuse}, []error{refused, refused}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				path := filepath.Join(t.TempDir(), "petstore.json")
-				s := open(t, path, true)
-				defer s.Close()
-				goOn := holdUp(s)
-				if test.broken {
-					defer breakDisk(t, path)()
-				}
-				got := make([]error, len(test.writes))
-				var writers sync.WaitGroup
-				for i, write := range test.writes {
-					writers.Go(func() { got[i] = write(s) })
-					synctest.Wait() // so that they come in order
-				}
-				goOn()
-				writers.Wait()
-				added := int64(0)
-				for i := range test.want {
-					if !errors.Is(got[i], test.want[i]) {
-						t.Errorf("write %d: error %v, want %v", i, got[i], test.want[i])
-					}
-					if test.want[i] == nil {
-						added++
-					}
-				}
-				if got := s.view().categories.last; got != 4+added {
-					t.Errorf("the last id is %d, want %d", got, 4+added)
-				}
-				if r := s.view().categories.get(5 + added); r != nil {
-					t.Errorf("a refused write can be seen: %+v", r.value)
-				}
-			})
-		})
-	}
-}
-
-// Close waits for the writes that came before it. Those that come later are refused at once.
-func TestClose(t *testing.T) {
-	for range 10 { // the saving goroutine may first see that a write waits, or that it is to stop
-		synctest.Test(t, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "petstore.json")
-			s := open(t, path, true)
-			goOn := holdUp(s)
-			earlier := make(chan error, 1)
-			go func() { earlier <- addCategory(s, "Earlier") }()
-			synctest.Wait()
-			closed := make(chan error, 1)
-			go func() { closed <- s.Close() }()
-			synctest.Wait()
-			if len(closed) > 0 {
-				t.Error("Close did not wait")
-			}
-			if err := addCategory(s, "Later"); !errors.Is(err, errUnsaved) {
-				t.Errorf("during Close, error %v", err)
-			}
-			goOn()
-			if err := <-earlier; err != nil {
-				t.Errorf("the earlier write: %v", err)
-			}
-			if err := <-closed; err != nil {
-				t.Errorf("Close: %v", err)
-			}
-			if got := read(t, path); !strings.Contains(got, "Earlier") || strings.Contains(got, "Later") {
-				t.Errorf("the file is %s", got)
-			}
-		})
-	}
-}
-
-func TestUpdateAfterClose(t *testing.T) {
-	for _, synced := range []bool{true, false} {
-		path := filepath.Join(t.TempDir(), "petstore.json")
-		s := newService(t, path, synced)
-		addCategory(s.store, "Earlier")
-		if err := s.store.Close(); err != nil {
-			t.Fatal(err)
-		}
-		before := read(t, path)
-		s.expect(step{request: "POST /categories", body: `{"name":"Later"}`,
-			status: 503, want: "cannot save to its disk"})
-		s.expect(step{request: "GET /categories/5", status: 200, want: categoryJSON(5, "Earlier")})
-		for what, got := range map[string]string{"state": text(t, s.store.view()), "file": read(t, path)} {
-			if diff := gocmp.Diff(before, got); diff != "" {
-				t.Errorf("synced %v: the %s changed (-want +got):\n%s", synced, what, diff)
-			}
-		}
-	}
-}
-
-// A panic in a change fails that write only.
-func TestPanicInAChange(t *testing.T) {
-	for _, synced := range []bool{true, false} {
-		path := filepath.Join(t.TempDir(), "petstore.json")
-		s := newService(t, path, synced)
-		before := text(t, s.store.view())
-		s.mux.Handle("POST /boom", s.wrap(func(*http.Request) (response, error) {
-			return response{status: 204}, s.store.update(func(next *state) error {
-				next.pets.put(1, nil)
-				panic("boom")
-			})
-		}, true))
-		s.expect(step{request: "POST /boom", status: 500, want: "The server failed on this request"})
-		if got := s.log.String(); !strings.Contains(got, "panic: boom") || !strings.Contains(got, "store_test.go") {
-			t.Errorf("synced %v: the log has no stack: %s", synced, got)
-		}
-		if diff := gocmp.Diff(before, text(t, s.store.view())); diff != "" {
-			t.Errorf("synced %v: something changed (-want +got):\n%s", synced, diff)
-		}
-		s.expect(step{request: "POST /categories", body: `{"name":"Birds"}`,
-			status: 201, want: `{"id":5,"name":"Birds"}`})
-		if err := s.store.Close(); err != nil {
-			t.Error(err)
-		}
-		if diff := gocmp.Diff(text(t, s.store.view()), read(t, path)); diff != "" {
-			t.Errorf("synced %v: the file (-want +got):\n%s", synced, diff)
-		}
-	}
-}
-
-// endedProcess returns the id of a process that has ended.
-func endedProcess(t testing.TB) int {
-	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, "-h")
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
-	return cmd.Process.Pid
-}
-
-// A save waits for the lock of another server. One that a killed server left behind it removes.
-func TestLockOfAnother(t *testing.T) {
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := endedProcess(t)
-	killed, running := fmt.Sprintln(ended, host), fmt.Sprintln(os.Getpid(), host)
-	elsewhere := fmt.Sprintln(ended, "elsewhere")
-	for _, test := range []struct {
-		name, lock string
-		age        time.Duration
-		wait       time.Duration // until the lock is removed
-		err        error
-	}{
-		{name: "killed on this host", lock: killed, wait: 0},
-		{name: "running on this host", lock: running, wait: 8 * time.Second},
-		{name: "running, older lock", lock: running, age: 3 * time.Second, wait: 5 * time.Second},
-		{name: "on another host", lock: elsewhere, wait: 8 * time.Second},
-		{name: "old lock of another host", lock: elsewhere, age: 9 * time.Second, wait: 0},
-		{name: "killed before it wrote into its lock", lock: "", wait: time.Second},
-		{name: "a lock that stays", lock: "", age: -time.Hour, wait: 9 * time.Second, err: errUnsaved},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				path := filepath.Join(t.TempDir(), "petstore.json")
-				lock := path + ".saving-lock"
-				s := newService(t, path, true)
-				defer s.store.Close()
-				before := read(t, path)
-				os.WriteFile(lock, []byte(test.lock), 0o600)
-				begin := time.Now()
-				os.Chtimes(lock, begin, begin.Add(-test.age))
-				written := make(chan error, 1)
-				go func() { written <- addCategory(s.store, "Birds") }()
-				time.Sleep(test.wait - time.Millisecond)
-				if diff := gocmp.Diff(before, read(t, path)); diff != "" {
-					t.Errorf("the lock was not respected (-want +got):\n%s", diff)
-				}
-				if err := <-written; !errors.Is(err, test.err) {
-					t.Errorf("error %v, want %v", err, test.err)
-				}
-				if waited := time.Since(begin).Round(100 * time.Millisecond); waited != test.wait {
-					t.Errorf("it waited %v, want %v", waited, test.wait)
-				}
-				if test.err != nil {
-					if got := s.log.String(); !strings.Contains(got, "saving failed: "+errLocked.Error()) {
-						t.Errorf("log: %s", got)
-					}
-					os.Remove(lock)
-					if err := addCategory(s.store, "Birds"); err != nil {
-						t.Errorf("without the lock: %v", err)
-					}
-				}
-				if diff := gocmp.Diff([]string{"petstore.json"}, files(t, filepath.Dir(path))); diff != "" {
-					t.Errorf("files (-want +got):\n%s", diff)
-				}
-				if diff := gocmp.Diff(text(t, s.store.view()), read(t, path)); diff != "" {
-					t.Errorf("the file (-want +got):\n%s", diff)
-				}
-			})
-		})
-	}
-}
-
-// A save that takes longer than a second is logged while it is going on, but of several in a row only the first.
-func TestSlowSaves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "petstore.json")
-		s := newService(t, path, true)
-		defer s.store.Close()
-		expectLog := func(want string) {
-			t.Helper()
-			if diff := gocmp.Diff(want, s.log.String()); diff != "" {
-				t.Errorf("log (-want +got):\n%s", diff)
-			}
-		}
-		saveSlowly := func(before, during string) { // by means of a lock
-			t.Helper()
-			os.WriteFile(path+".saving-lock", nil, 0o600)
-			written := make(chan error, 1)
-			go func() { written <- addCategory(s.store, "Birds") }()
-			time.Sleep(999 * time.Millisecond)
-			expectLog(before)
-			time.Sleep(2 * time.Millisecond)
-			expectLog(during)
-			os.Remove(path + ".saving-lock")
-			if err := <-written; err != nil {
-				t.Error(err)
-			}
-			time.Sleep(5 * time.Second)
-			expectLog(during)
-		}
-		const once = "saving is taking longer than a second\n"
-		saveSlowly("", once)
-		saveSlowly(once, once)
-		addCategory(s.store, "Birds") // quick
-		time.Sleep(5 * time.Second)
-		saveSlowly(once, once+once)
-	})
-}
-
-// While this server waits for the lock to write the first snapshot, another one writes it.
-func TestFirstSnapshotOfAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "petstore.json")
-		os.WriteFile(path+".saving-lock", nil, 0o600)
-		var s *Store
-		var err error
-		var start sync.WaitGroup
-		start.Go(func() { s, err = openStore(path, true, log.New(t.Output(), "", 0)) })
-		time.Sleep(time.Second)
-		os.WriteFile(path, []byte("{}"), 0o644)
-		os.Remove(path + ".saving-lock")
-		if start.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		if err := addCategory(s, "Birds"); !errors.Is(err, errUnsaved) {
-			t.Errorf("error %v", err)
-		}
-		if err := s.Close(); !errors.Is(err, errForeign) {
-			t.Errorf("Close: %v", err)
-		}
-		if got := read(t, path); got != "{}" {
-			t.Errorf("the file of the other server was overwritten with %s", got)
-		}
-	})
-}
-
-// What the owner of the file does with chmod and chown while the server runs, its saves keep.
-func TestModeAndOwnerOfTheFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has neither")
+		t.Skip("Windows words its errors differently")
 	}
-	path := filepath.Join(t.TempDir(), "petstore.json")
-	s := open(t, path, true)
-	defer s.Close()
-	if info, err := os.Stat(path); err != nil || info.Mode()&^0o644 != 0 {
-		t.Errorf("a new file: mode %v, %v", info.Mode(), err)
+	s := newService(t, freshFile(t))
+	directory := filepath.Dir(s.store.path)
+	try := func() {
+		addCategory(s.store, "Birds")
+		s.do("GET /healthz", "")
 	}
-	owner := func(info fs.FileInfo) string {
-		stat := reflect.Indirect(reflect.ValueOf(info.Sys()))
-		return fmt.Sprint(stat.FieldByName("Uid"), ":", stat.FieldByName("Gid"))
+	for range 2 {
+		mend := breakDisk(t, s.store.path)
+		try()
+		os.Remove(directory)
+		os.Symlink(directory, directory)
+		try()
+		os.Remove(directory)
+		try()
+		write(t, directory, "") // for mend
+		mend()
+		os.Rename(s.store.path, s.store.path+".away")
+		os.Symlink("petstore.json", s.store.path)
+		try()
+		os.Rename(s.store.path+".away", s.store.path)
+		try()
 	}
-	for _, mode := range []fs.FileMode{0o600, 0o666} {
-		os.Chmod(path, mode)
-		if os.Geteuid() == 0 {
-			os.Chown(path, 1234, 5678)
-		}
-		before, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := addCategory(s, "Birds"); err != nil {
-			t.Fatal(err)
-		}
-		after, err := os.Stat(path)
-		if err != nil || os.SameFile(before, after) || after.Mode() != mode || owner(after) != owner(before) {
-			t.Errorf("before the save %v and owner %s, after it %v and %s, %v",
-				before.Mode(), owner(before), after.Mode(), owner(after), err)
-		}
-	}
+	once := `saving failed: open FILE.TEMP: not a directory
+saving failed: open FILE.TEMP: too many levels of symbolic links
+saving failed: open FILE.TEMP: no such file or directory
+saving failed: stat FILE: too many levels of symbolic links
+saving works again
+`
+	expectSame(t, "log", once+once, anonymous(s.log.String(), s.store.path))
 }
 
+// A panic in a change fails that request only.
+func TestPanicInAChange(t *testing.T) {
+	s := newService(t, freshFile(t))
+	before := text(t, s.store.view())
+	s.mux.Handle("POST /boom", s.wrap(func(*http.Request) (response, error) {
+		return response{}, s.store.update(func(next *state) error {
+			next.pets.remove(1)
+			panic("boom")
+		})
+	}, s.limits))
+	s.expect(step{"POST /boom", "", 500, "The server failed on this request"})
+	if got := s.log.String(); !strings.Contains(got, "panic: boom") || !strings.Contains(got, "store_test.go") {
+		t.Errorf("the log has no stack: %s", got)
+	}
+	expectSame(t, "after the panic", before, text(t, s.store.view()))
+	s.expect(step{"POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`})
+	expectSaved(t, s.store)
+}
+
+// A file that another program has changed in any way is left alone, and every write is refused until a restart.
 func TestFileChangedByAnother(t *testing.T) {
 	for _, test := range []struct {
-		name   string
-		change func(path string, info fs.FileInfo) error
+		name    string
+		size    int64 // how much larger the file is
+		time    time.Duration
+		another bool // file, under the same name
 	}{
-		{"edited", func(path string, _ fs.FileInfo) error {
-			return os.WriteFile(path, []byte("{}\n"), 0o644)
-		}},
-		{"another size", func(path string, info fs.FileInfo) error {
-			os.WriteFile(path, []byte("{}\n"), 0o644)
-			return os.Chtimes(path, time.Time{}, info.ModTime())
-		}},
-		{"another time", func(path string, info fs.FileInfo) error {
-			return os.Chtimes(path, time.Time{}, info.ModTime().Add(time.Microsecond))
-		}},
-		{"another file", func(path string, info fs.FileInfo) error { // of the same size and time
-			os.WriteFile(path+".new", bytes.Repeat([]byte(" "), int(info.Size())), 0o644)
-			os.Chtimes(path+".new", time.Time{}, info.ModTime())
-			return os.Rename(path+".new", path)
-		}},
-		{"removed", func(path string, _ fs.FileInfo) error {
-			return os.Remove(path)
-		}},
+		{"later", 0, time.Microsecond, false},
+		{"earlier", 0, -time.Hour, false},
+		{"larger", 1, 0, false},
+		{"smaller", -1, 0, false},
+		{"another file", 0, 0, true},
 	} {
-		for _, synced := range []bool{true, false} {
-			t.Run(fmt.Sprint(test.name, ", synced ", synced), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					path := filepath.Join(t.TempDir(), "petstore.json")
-					s := newService(t, path, synced)
-					closeStore := sync.OnceValue(s.store.Close)
-					defer closeStore()
-					s.expect(step{request: "POST /categories", body: `{"name":"Birds"}`,
-						status: 201, want: `{"id":5,"name":"Birds"}`})
-					time.Sleep(time.Second)
-					info, err := os.Stat(path)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := test.change(path, info); err != nil {
-						t.Fatal(err)
-					}
-					theirs, _ := os.ReadFile(path)
-					if synced { // it is found before the write is acknowledged
-						s.expect(step{request: "POST /pets", body: `{"name":"x","categoryId":1}`,
-							status: 503, want: "cannot save to its disk"})
-					}
-					time.Sleep(time.Second)
-					synctest.Wait()
-					s.expect(step{request: "POST /pets", body: `{"name":"x","categoryId":1}`,
-						status: 503, want: "cannot save to its disk"})
-					s.expect(step{request: "GET /healthz", status: 503, want: "cannot save to its disk"})
-					s.expect(step{request: "GET /categories/5", status: 200, want: `{"id":5,"name":"Birds"}`})
-					if err := closeStore(); !errors.Is(err, errForeign) {
-						t.Errorf("Close: %v", err)
-					}
-					if after, _ := os.ReadFile(path); !bytes.Equal(theirs, after) {
-						t.Errorf("the file was overwritten")
-					}
-					if got := s.log.String(); got != "saving failed: "+errForeign.Error()+"\n" {
-						t.Errorf("log: %s", got)
-					}
-				})
-			})
-		}
+		t.Run(test.name, func(t *testing.T) {
+			s := newService(t, freshFile(t))
+			s.expect(step{"POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`})
+			path := s.store.path
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			theirs := fmt.Sprintf("%-*s", info.Size()+test.size, "{}")
+			if test.another {
+				os.Rename(path, path+".old") // which keeps its inode in use
+			}
+			write(t, path, theirs)
+			os.Chtimes(path, time.Time{}, info.ModTime().Add(test.time))
+			for range 2 {
+				s.expect(step{"POST /pets", `{"name":"x","categoryId":1}`, 503, "restart it to read that file"})
+				s.expect(step{"DELETE /categories/5", "", 503, "restart it to read that file"})
+				s.expect(step{"GET /healthz", "", 503, "restart it to read that file"})
+			}
+			s.expect(step{"GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`})
+			expectSame(t, "the file", theirs, read(t, path))
+			expectSame(t, "log", "saving failed: "+errForeign.Error()+"\n", s.log.String())
+			s = newService(t, path)
+			s.expect(step{"POST /categories", `{"name":"First"}`, 201, `{"id":1,"name":"First"}`})
+		})
 	}
 }
 
-func TestTwoStoresOnOneFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "petstore.json")
-	var a, b *Store // which both start at once, without a file
-	var starts, writers sync.WaitGroup
-	starts.Go(func() { a = open(t, path, true) })
-	starts.Go(func() { b = open(t, path, true) })
-	starts.Wait()
-	var acknowledged sync.Map
-	for name, s := range map[string]*Store{"a": a, "b": b} {
-		for i := range 8 {
-			writers.Go(func() {
-				for n := range 20 {
-					if name := fmt.Sprintf("%s %d %d.", name, i, n); addCategory(s, name) == nil {
-						acknowledged.Store(name, true)
-					}
-				}
-			})
+// A file that was deleted is written again by the next write, not by /healthz.
+func TestDeletedFile(t *testing.T) {
+	s := newService(t, freshFile(t))
+	os.Remove(s.store.path)
+	s.expect(step{"GET /healthz", "", 200, `{"status":"ok"}`})
+	expectSame(t, "files", []string(nil), files(t, filepath.Dir(s.store.path)))
+	s.expect(step{"POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`})
+	expectSaved(t, s.store)
+	expectSame(t, "log", "", s.log.String())
+}
+
+// The file of two servers is whole at every instant. One of them soon stops saving, and what the other one has
+// acknowledged is in the file.
+func TestTwoServersOnOneFile(t *testing.T) {
+	path := freshFile(t)
+	stores := []*Store{open(t, path), open(t, path)}
+	acknowledged := make([][]string, 2)
+	var writers, reader sync.WaitGroup
+	var done atomic.Bool
+	reader.Go(func() {
+		for !done.Load() {
+			if _, err := parse([]byte(read(t, path))); err != nil {
+				t.Errorf("the file is torn: %v", err)
+				return
+			}
 		}
+	})
+	for i, s := range stores {
+		writers.Go(func() {
+			for n := range 50 {
+				if name := fmt.Sprintf("%d of %d.", n, i); addCategory(s, name) == nil {
+					acknowledged[i] = append(acknowledged[i], name)
+				}
+			}
+		})
 	}
 	writers.Wait()
-	errA, errB := a.Close(), b.Close()
-	if (errA == nil) == (errB == nil) {
-		t.Errorf("one of the two must have stopped saving: %v, %v", errA, errB)
-	}
-	file := read(t, path)
-	n := 0
-	for name := range acknowledged.Range {
-		n++
-		if !strings.Contains(file, name.(string)) {
-			t.Fatalf("%s was acknowledged and is lost", name)
+	done.Store(true)
+	reader.Wait()
+	owners := 0
+	for i, s := range stores {
+		if err := s.update(func(*state) error { return nil }); err != nil {
+			expectSame(t, "error", errForeign.Error(), err.Error())
+			continue
+		}
+		owners++
+		file := read(t, path)
+		for _, name := range acknowledged[i] {
+			if !strings.Contains(file, name) {
+				t.Errorf("%s was acknowledged and is lost", name)
+			}
 		}
 	}
-	if n < 80 { // the store that goes on may have met the other's lock a few times
-		t.Errorf("only %d of 320 writes were acknowledged", n)
+	if owners != 1 {
+		t.Errorf("%d of the two servers can save, want 1", owners)
 	}
 }
 
+// A server that starts without a file does not overwrite the one that another server has just made.
+func TestFirstSnapshotOfAnother(t *testing.T) {
+	path := freshFile(t)
+	starting := &Store{path: path}
+	write(t, path, `{}`)
+	if err := starting.replaceFile(new(state)); !errors.Is(err, errForeign) {
+		t.Errorf("error %v", err)
+	}
+	expectSame(t, "the file", `{}`, read(t, path))
+}
+
+// A file that cannot be read as a store stops the start, with its name and the fault, and is never written over.
 func TestBrokenFile(t *testing.T) {
 	pet := func(s string) string { return `{"categories":[{"id":1,"name":"c"}],"pets":[` + s + `]}` }
 	for _, test := range []struct{ file, want string }{
-		{``, `unexpected end of JSON input`},
-		{`{`, `unexpected end of JSON input`},
-		{`null`, `line 1: a snapshot must be one JSON object`},
-		{`[]`, `line 1: a snapshot must be one JSON object`},
-		{`{} {}`, `invalid character '{' after top-level value`},
-		{`{"cats":[]}`, `line 1: cats: a snapshot has no such member`},
-		{`{"Categories":[]}`, `line 1: Categories: a snapshot has no such member`},
-		{"{\"pets\":[],\n\"pets\":[]}", `line 2: pets is given twice`},
-		{`{"categories":{}}`, `line 1: categories: an array is required`},
-		{"{\n\"categories\":[\n{\"id\":1,,\"name\":\"c\"}]}",
-			`line 3: The JSON is malformed at byte 26: invalid character ','`},
-		{`{"categories":[{"id":1,"name":"c"},{"id":1,"name":"c"}]}`, `line 1: categories: the id 1 is used twice`},
-		{pet(`{"id":5,"name":"p","categoryId":1},{"id":5,"name":"p","categoryId":1}`), `the id 5 is used twice`},
-		{`{"orders":[{"id":7},{"id":7}]}`, `line 1: orders: the id 7 is used twice`},
-		{`{"categories":[{"id":0,"name":"c"}]}`, `the id 0 is not from 1 to 2147483647`},
-		{`{"categories":[{"id":2147483648,"name":"c"}]}`, `the id 2147483648 is not from 1 to 2147483647`},
-		{`{"categories":[{"id":1,"name":" "}]}`, `id 1: name must be`},
-		{`{"categories":[{"id":1,"name":"c","color":1}]}`, `line 1: categories: json: unknown field "color"`},
-		{"{\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `UTF-8`},
+		{``, `line 1: unexpected end of JSON input`},
+		{"{\n ", `line 2: unexpected end of JSON input`},
+		{"{}\n{}", `line 2: invalid character '{' after top-level value`},
+		{"{\n\"pets\":[\n{\"id\":1,,\"name\":\"p\"}]}", `line 3: invalid character ','`},
+		{"{\"categories\":[\n{\"id\":1,\"name\":\"Dogs},\n{}]}", `line 2: invalid character '\n' in string literal`},
+		{"{\n\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `line 2: invalid UTF-8`},
+		{"\n[]", `the document must be a JSON object`},
+		{"{\n\"categories\":{}}", `line 2: categories cannot be a JSON object`},
+		{"{\n\n\"lastIds\":5}", `line 3: lastIds cannot be a JSON number`},
+		{pet("{\"id\":1,\n\"name\":5,\"categoryId\":1}"), `line 2: name cannot be a JSON number`},
+		{`null`, `the document must be a JSON object`},
+		{`{"lastIds":null}`, `lastIds must not be null`},
+		{`{"categories":null}`, `categories must not be null`},
+		{`{"pets":null}`, `pets must not be null`},
+		{`{"orders":null}`, `orders must not be null`},
+		{`{"cats":[]}`, `unknown field "cats"`},
+		{`{"lastIds":{"cats":1}}`, `unknown field "cats"`},
+		{`{"orders":[{"id":1,"color":1}]}`, `unknown field "color"`},
+		{`{"lastIds":{"categories":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
+		{`{"lastIds":{"pets":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
+		{`{"lastIds":{"orders":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
+		{`{"categories":[{"id":0,"name":"c"}]}`, `category 0: the id is not from 1 to 2147483647`},
+		{`{"categories":[{"id":2147483648,"name":"c"}]}`, `category 2147483648: the id is not from 1 to 2147483647`},
+		{`{"categories":[{"id":1,"name":"c"},{"id":1,"name":"d"}]}`, `category 1: the id is used twice`},
+		{`{"categories":[{"id":1,"name":" "}]}`, `category 1: name must be`},
+		{`{"categories":[null]}`, `category 0: name must be`},
+		{pet(`{"id":5,"name":"p","categoryId":1},{"id":5,"name":"p","categoryId":1}`), `pet 5: the id is used twice`},
 		{pet(`{"id":1,"name":"p","categoryId":2}`), `pet 1: categoryId 2 does not exist`},
 		{pet(`{"id":1,"name":"p"}`), `pet 1: categoryId 0 does not exist`},
-		{pet(`{"id":1,"name":"p","categoryId":1,"status":"gone"}`), `line 1: pets: status must be`},
-		{pet(`{"id":1,"name":"p","categoryId":1,"quantity":-1}`), `line 1: pets: id 1: quantity must be`},
-		{pet(`{"id":1,"name":"","categoryId":1}`), `line 1: pets: id 1: name must be`},
-		{pet("{\"id\":1,\n\"name\":5,\"categoryId\":1}"), `line 2: pets: name cannot be a JSON number`},
-		{pet("{\"id\":1,\"name\":\"p\",\"categoryId\":1},\nnull"), `line 2: pets: the id 0 is not from 1 to`},
-		{`{"lastIds":{},"lastIds":{}}`, `lastIds is given twice`},
-		{`{"pets":null}`, `pets: an array is required`},
-		{`{"lastIds":5}`, `line 1: lastIds: the value cannot be a JSON number`},
-		{`{"lastIds":{"pets":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
-		{`{"lastIds":{"categories":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
-		{`{"lastIds":{"orders":2147483648}}`, `lastIds: 2147483648 is not from 0 to 2147483647`},
-		{`{"lastIds":{"categories":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
-		{`{"lastIds":{"pets":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
-		{`{"lastIds":{"orders":-1}}`, `lastIds: -1 is not from 0 to 2147483647`},
-		{"{\"categories\":[\n{\"id\":1,\"name\":\"Dogs},\n{}]}", `line 2: The JSON is malformed`},
-		{"{\n\"categories\":[{\"id\":1,\"name\":\"\xff\"}]}", `line 2: The JSON is not valid UTF-8`},
+		{pet(`{"id":1,"name":"p","categoryId":1,"status":"gone"}`), `pet 1: status must be`},
+		{pet(`{"id":1,"name":"p","categoryId":1,"quantity":-1}`), `pet 1: quantity must be`},
+		{pet(`{"id":1,"name":"","categoryId":1}`), `pet 1: name must be`},
+		{`{"orders":[{"id":7},{"id":7}]}`, `order 7: the id is used twice`},
+		{`{"orders":[{"id":1},{"complete":true}]}`, `order number 2 in the list has no id`},
 		{`{"orders":[{"id":1,"petId":9}]}`, `order 1: petId 9 does not exist`},
-		{`{"orders":[{"id":1,"shipDate":"soon"}]}`, `line 1: orders: id 1: shipDate must be`},
-		{`{"orders":[{"complete":true}]}`, `line 1: orders: an order has no id`},
+		{`{"orders":[{"id":1,"quantity":0}]}`, `order 1: quantity must be`},
+		{`{"orders":[{"id":1,"shipDate":"soon"}]}`, `cannot parse "soon`},
 	} {
-		path := filepath.Join(t.TempDir(), "petstore.json")
-		os.WriteFile(path, []byte(test.file), 0o644)
-		_, err := openStore(path, true, log.Default())
-		if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), test.want) {
-			t.Fatalf("%s: error %v, want %s", test.file, err, test.want)
+		path := freshFile(t)
+		write(t, path, test.file)
+		_, err := openStore(path, log.New(t.Output(), "", 0))
+		if got := fmt.Sprint(err); !strings.HasPrefix(got, path+": ") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: error %v, want %s", test.file, err, test.want)
 		}
-		if got := read(t, path); got != test.file {
-			t.Fatalf("%s was overwritten with %s", test.file, got)
-		}
+		expectSame(t, "the file", test.file, read(t, path))
 	}
 }
 
-// A person may leave out what has a default, and order the file as they like.
+// A start that can read no file at its path, or write none, fails with one line that names it, and leaves no file.
+func TestRefusedPaths(t *testing.T) {
+	directory := t.TempDir()
+	in := func(name string) string { return filepath.Join(directory, name) }
+	write(t, in("plain"), "")
+	if err := errors.Join(os.Mkdir(in("directory"), 0o755), os.Symlink("none", in("dangling")),
+		os.Symlink("loop", in("loop"))); err != nil {
+		t.Skip(err)
+	}
+	before := files(t, directory)
+	for _, test := range []struct{ name, want string }{
+		{"directory", "read "},
+		{"dangling", "leads to no file: "},
+		{"loop", "leads to no file: "},
+		{"none/petstore.json", "the first save failed: "},
+		{"plain/petstore.json", "leads to no file: "},
+		{strings.Repeat("x", 300), "leads to no file: "}, // the name is too long
+	} {
+		_, err := openStore(in(test.name), log.New(t.Output(), "", 0))
+		got := fmt.Sprint(err)
+		if !strings.Contains(got, in(test.name)) || !strings.Contains(got, test.want) || strings.Contains(got, "\n") {
+			t.Errorf("%s: error %s, want %s", test.name, got, test.want)
+		}
+	}
+	expectSame(t, "files", before, files(t, directory))
+}
+
+// A person may leave out what has a default, and put the records in any order.
 func TestEditedFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "petstore.json")
-	os.WriteFile(path, []byte(`{
+	s := serviceOn(t, `{
 		"orders": [{"id": 9, "petId": 700}],
 		"lastIds": {"orders": 12},
 		"pets": [
 			{"id": 700, "name": "p", "categoryId": 2},
 			{"id": 3, "name": "q", "categoryId": 2, "status": "sold", "quantity": 4}],
-		"categories": [{"id": 2, "name": "c"}]}`), 0o644)
-	defer open(t, path, true).Close()
-	s := newService(t, path, true)
-	defer s.store.Close()
-	s.expect(step{request: "GET /pets",
-		status: 200, want: `[{"id":3,"name":"q","categoryId":2,"status":"sold"},
-			{"id":700,"name":"p","categoryId":2,"status":"available"}]`})
-	s.expect(step{request: "GET /inventory",
-		status: 200, want: `[{"petId":3,"quantity":4,"status":"sold"},
-			{"petId":700,"quantity":0,"status":"available"}]`})
-	s.expect(step{request: "POST /store/orders", body: `{}`, status: 201, want: `{"id":13,"complete":false}`})
-	s.expect(step{request: "POST /pets", body: `{"name":"n","categoryId":2}`,
-		status: 201, want: `{"id":701,"name":"n","categoryId":2,"status":"available"}`})
-	s.expect(step{request: "DELETE /pets/3", status: 204})
-	s.expect(step{request: "GET /pets?after=3&limit=1",
-		status: 200, want: `[{"id":700,"name":"p","categoryId":2,"status":"available"}]`})
+		"categories": [{"id": 2, "name": "c"}]}`)
+	s.expect(step{"GET /pets", "", 200, `[{"id":3,"name":"q","categoryId":2,"status":"sold"},
+		{"id":700,"name":"p","categoryId":2,"status":"available"}]`})
+	s.expect(step{"GET /inventory", "", 200, `[{"petId":3,"quantity":4,"status":"sold"},
+		{"petId":700,"quantity":0,"status":"available"}]`})
+	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":13,"complete":false}`})
+	s.expect(step{"POST /pets", `{"name":"n","categoryId":2}`, 201,
+		`{"id":701,"name":"n","categoryId":2,"status":"available"}`})
 }
 
-func TestEmptyFileAndLastID(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "petstore.json")
-	os.WriteFile(path, []byte(`{}`), 0o644)
-	s := newService(t, path, true)
-	s.expect(step{request: "GET /pets", status: 200, want: "[]"})
-	s.expect(step{request: "GET /categories", status: 200, want: "[]"})
-	s.expect(step{request: "GET /store/orders", status: 200, want: "[]"})
-	s.expect(step{request: "GET /inventory", status: 200, want: "[]"})
-	s.expect(step{request: "POST /categories", body: `{"name":"c"}`, status: 201, want: `{"id":1,"name":"c"}`})
-	s.store.Close()
-	os.WriteFile(path, []byte(`{"lastIds":{"categories":2147483646}}`), 0o644)
-	s = newService(t, path, true)
-	s.expect(step{request: "POST /categories", body: `{"name":"c"}`, status: 201, want: `{"id":2147483647,"name":"c"}`})
-	s.expect(step{request: "POST /categories", body: `{"name":"c"}`,
-		status: 503, want: "No ids are left: the last one is 2147483647."})
-	s.expect(step{request: "GET /categories", status: 200, want: `[{"id":2147483647,"name":"c"}]`})
-	s.store.Close()
-	s = newService(t, path, true)
-	s.expect(step{request: "GET /categories", status: 200, want: `[{"id":2147483647,"name":"c"}]`})
-	s.expect(step{request: "POST /categories", body: `{"name":"c"}`, status: 503, want: "No ids are left"})
-	s.expect(step{request: "DELETE /categories/2147483647", status: 204})
-	s.store.Close()
-	s = newService(t, path, true)
-	s.expect(step{request: "GET /categories", status: 200, want: "[]"})
-	s.expect(step{request: "POST /categories", body: `{"name":"c"}`, status: 503, want: "No ids are left"})
-	s.store.Close()
+func TestEmptyFile(t *testing.T) {
+	s := serviceOn(t, `{}`)
+	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory"} {
+		s.expect(step{"GET " + list, "", 200, "[]"})
+	}
+	s.expect(step{"POST /categories", `{"name":"c"}`, 201, `{"id":1,"name":"c"}`})
 }
 
-// Between the ids there may be gaps as wide as a page and wider: its records were deleted.
+// The last id is assigned, and then none, not after a restart or a deletion either.
+func TestLastID(t *testing.T) {
+	s := serviceOn(t, `{"lastIds":{"categories":2147483646}}`)
+	s.expect(step{"POST /categories", `{"name":"c"}`, 201, `{"id":2147483647,"name":"c"}`})
+	for _, deletion := range []int{204, 404} {
+		s.expect(step{"POST /categories", `{"name":"c"}`, 503, "No ids are left: the last one is 2147483647."})
+		s = newService(t, s.store.path)
+		s.expect(step{"POST /categories", `{"name":"c"}`, 503, "No ids are left"})
+		if got := s.do("DELETE /categories/2147483647", "").StatusCode; got != deletion {
+			t.Errorf("deletion: status %d, want %d", got, deletion)
+		}
+	}
+}
+
+// Ids may have gaps, and a list may begin after any id.
 func TestGapsBetweenIDs(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "petstore.json")
-	os.WriteFile(path, []byte(`{"lastIds":{"categories":2000},
-		"categories":[{"id":1,"name":"first"},{"id":1100,"name":"second"}]}`), 0o644)
-	s := newService(t, path, true)
-	defer s.store.Close()
-	// The pages hold the ids from 1, 513 and 1025. The second is missing, and there are none from 1537.
-	first, second, third := categoryJSON(1, "first"), categoryJSON(1100, "second"), categoryJSON(2001, "third")
-	s.expect(step{request: "GET /categories", status: 200, want: "[" + first + "," + second + "]"})
-	for _, after := range []int{1, 511, 512, 513, 600, 1023, 1024, 1025, 1099} {
-		s.expect(step{request: fmt.Sprint("GET /categories?after=", after), status: 200, want: "[" + second + "]"})
-	}
-	for _, after := range []int{1100, 1101, 1535, 1536, 1537, 1999, 2000, 2001} {
-		s.expect(step{request: fmt.Sprint("GET /categories?after=", after), status: 200, want: "[]"})
-	}
-	for _, id := range []int{2, 512, 513, 600, 1024, 1025, 1536, 1537, 2000, 2001} {
-		s.expect(step{request: fmt.Sprint("GET /categories/", id), status: 404, want: "No category has the id"})
-	}
-	s.expect(step{request: "POST /categories", body: `{"name":"third"}`, status: 201, want: third})
-	s.expect(step{request: "DELETE /categories/1", status: 204})
-	s.expect(step{request: "GET /categories", status: 200, want: "[" + second + "," + third + "]"})
-	s.expect(step{request: "GET /categories?after=1100", status: 200, want: "[" + third + "]"})
-}
-
-func TestLeftoversOfACrash(t *testing.T) {
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	directory := t.TempDir()
-	path := filepath.Join(directory, "petstore.json")
-	names := []string{"petstore.json.saving-0123abcd", "other.json.saving-0123abcd", "petstore.json.bak",
-		"petstore.json.saving", "petstore.json.saving-0123ABCD", "petstore.json.saving-0123abcd0",
-		"petstore.json.saving-x", "xpetstore.json.saving-0123abcd"}
-	want := append([]string{"petstore.json"}, names[1:]...)
-	slices.Sort(want)
-	for _, name := range names {
-		os.WriteFile(filepath.Join(directory, name), []byte("half"), 0o644)
-	}
-	lock := path + ".saving-lock"
-	os.WriteFile(lock, []byte(fmt.Sprintln(endedProcess(t), host)), 0o600)
-	open(t, path, true).Close()
-	if diff := gocmp.Diff(want, files(t, directory)); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
-	os.WriteFile(lock, []byte(fmt.Sprintln(os.Getpid(), host)), 0o600) // of a server that is saving
-	open(t, path, true).Close()
-	if _, err := os.Stat(lock); err != nil {
-		t.Error("the lock of another server was removed: ", err)
-	}
-}
-
-// A path that is no regular file, or leads to none, stops the start.
-func TestRefusedPaths(t *testing.T) {
-	directory := t.TempDir()
-	in := func(name string) string { return filepath.Join(directory, name) }
+	const one, two, three = `{"id":2,"name":"one"}`, `{"id":1100,"name":"two"}`, `{"id":2001,"name":"three"}`
+	s := serviceOn(t, `{"lastIds":{"categories":2000},"categories":[`+one+`,`+two+`]}`)
 	for _, test := range []struct {
-		name   string
-		create func(path string) error // what stands at the path
-		want   string
+		after []int64
+		want  string
 	}{
-		{"directory", func(path string) error { return os.Mkdir(path, 0o755) }, "is not a regular file"},
-		{"fifo", func(path string) error { return exec.Command("mkfifo", path).Run() }, "is not a regular file"},
-		{"dangling", func(path string) error { return os.Symlink(in("none"), path) }, "the symbolic link leads to no"},
-		{"loop", func(path string) error { return os.Symlink(path, path) }, "the symbolic link leads to no"},
-		{"none/petstore.json", func(string) error { return nil }, "its directory cannot be used"},
-		{strings.Repeat("x", 300), func(string) error { return nil }, "stat "}, // the name is too long
+		{[]int64{0, 1}, "[" + one + "," + two + "]"},
+		{[]int64{2, 3, 600, 1099}, "[" + two + "]"},
+		{[]int64{1100, 1101, 2000, 2001, 1<<63 - 1}, "[]"},
 	} {
-		path := in(test.name)
-		if err := test.create(path); err != nil {
-			t.Logf("%s: cannot be tested here: %v", test.name, err)
-			continue
+		for _, after := range test.after {
+			s.expect(step{fmt.Sprint("GET /categories?after=", after), "", 200, test.want})
 		}
-		before := files(t, directory)
-		_, err := openStore(path, true, log.New(t.Output(), "", 0))
-		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want %s", test.name, err, test.want)
+	}
+	for _, id := range []int64{-1, 0, 1, 3, 1099, 1101, 2000, 1<<63 - 1} {
+		s.expect(step{fmt.Sprint("GET /categories/", id), "", 404, "No category has the id"})
+		s.expect(step{fmt.Sprint("DELETE /categories/", id), "", 404, "No category has the id"})
+	}
+	s.expect(step{"POST /categories", `{"name":"three"}`, 201, three})
+	s.expect(step{"GET /categories/1100", "", 200, two})
+	s.expect(step{"DELETE /categories/1100", "", 204, ""})
+	s.expect(step{"GET /categories", "", 200, "[" + one + "," + three + "]"})
+	s.expect(step{"GET /categories?after=2", "", 200, "[" + three + "]"})
+}
+
+// A start removes what killed servers left, and no other file.
+func TestLeftoversOfACrash(t *testing.T) {
+	path := freshFile(t)
+	for _, ending := range []string{".saving-0", ".saving-4294967295"} {
+		write(t, path+ending, "half")
+	}
+	want := []string{
+		"2026", "other.json.saving-1", "petstore.json", "petstore.json.bak", "petstore.json.saving",
+		"petstore.json.saving-", "petstore.json.saving-1.bak", "petstore.json.saving-1a", "petstore.json.saving-a",
+		"petstore.jsonsaving-1", "xpetstore.json.saving-1"}
+	for _, name := range want {
+		write(t, filepath.Join(filepath.Dir(path), name), `{}`)
+	}
+	open(t, path)
+	expectSame(t, "files", want, files(t, filepath.Dir(path)))
+}
+
+// Saves keep the permission bits that the file has, also those that it gets while the server runs.
+func TestModeOfTheFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such bits")
+	}
+	s := open(t, freshFile(t))
+	expectMode := func(want fs.FileMode) {
+		t.Helper()
+		if info, err := os.Stat(s.path); err != nil || info.Mode() != want {
+			t.Errorf("mode %v, want %v; %v", info.Mode(), want, err)
 		}
-		if diff := gocmp.Diff(before, files(t, directory)); diff != "" {
-			t.Errorf("%s: files (-want +got):\n%s", test.name, diff)
+	}
+	expectMode(0o644)
+	for _, mode := range []fs.FileMode{0o600, 0o666, 0o440} {
+		if err := errors.Join(os.Chmod(s.path, mode), addCategory(s, "Birds")); err != nil {
+			t.Fatal(err)
 		}
+		expectMode(mode)
 	}
 }
 
+// A symbolic link stays, and the file that it leads to is replaced.
 func TestSymbolicLink(t *testing.T) {
 	directory := t.TempDir()
-	target, link := filepath.Join(directory, "target.json"), filepath.Join(directory, "link.json")
-	os.WriteFile(target, []byte("{}"), 0o644)
+	target, link := filepath.Join(directory, "target.json"), filepath.Join(t.TempDir(), "link.json")
+	write(t, target, "{}")
 	if err := os.Symlink(target, link); err != nil {
 		t.Skip(err)
 	}
-	s := open(t, link, true)
-	defer s.Close()
-	if err := addCategory(s, "Birds"); err != nil {
-		t.Error(err)
+	s := open(t, link)
+	err := addCategory(s, "Birds")
+	if got, _ := os.Readlink(link); err != nil || got != target {
+		t.Errorf("error %v; the link leads to %q", err, got)
 	}
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link was replaced: %v", err)
-	}
-	if !strings.Contains(read(t, target), "Birds") {
-		t.Error("the target was not replaced")
-	}
+	expectSame(t, "the target", text(t, s.view()), read(t, target))
+	expectSame(t, "files", []string{"target.json"}, files(t, directory))
 }
 
-// Readers hold an old state while a writer goes on, and see none of what comes later.
+// Whoever holds a state may read it while writers go on, and sees none of what they append, replace and remove.
 func TestOldStatesStay(t *testing.T) {
-	s := open(t, "", true)
-	defer s.Close()
-	old := s.view()
-	before := text(t, old)
+	s := open(t, "")
 	var readers sync.WaitGroup
-	stop := make(chan bool)
-	for range 4 {
+	var done atomic.Bool
+	for range 2 {
 		readers.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					text(t, s.view())
+			for !done.Load() {
+				old := s.view()
+				if before := text(t, old); text(t, old) != before {
+					t.Error("an old state has changed")
 				}
 			}
 		})
 	}
-	for i := range 3 * pageSize {
-		addCategory(s, "more")
-		s.update(func(next *state) error {
-			id := int64(i%5 + 1)
-			pet := Pet{ID: id, NewPet: NewPet{Name: "new", CategoryID: 1, Status: Sold}}
-			next.pets.put(id, newRecord(pet))
-			return nil
-		})
+	pet := func(id int64, name string) *record[stockedPet] {
+		return newRecord(id, stockedPet{Pet: Pet{id, NewPet{name, 1, Sold}}})
 	}
-	close(stop)
+	for range 50 {
+		for _, change := range []func(*state){
+			func(next *state) { next.pets.add(pet(next.pets.last+1, "appended")) },
+			func(next *state) { next.pets.add(pet(next.pets.last+1, "appended, to be removed")) },
+			func(next *state) { next.pets.replace(pet(next.pets.last-1, "replaced")) },
+			func(next *state) { next.pets.remove(next.pets.last) },
+		} {
+			old := s.view()
+			before := text(t, old)
+			s.update(func(next *state) error {
+				change(next)
+				return nil
+			})
+			expectSame(t, "the old state", before, text(t, old))
+		}
+	}
+	done.Store(true)
 	readers.Wait()
-	if diff := gocmp.Diff(before, text(t, old)); diff != "" {
-		t.Errorf("the old state changed (-want +got):\n%s", diff)
-	}
-	if r := old.categories.get(5); r != nil {
-		t.Errorf("the old state has a record that was added later: %+v", r.value)
-	}
-	if got := s.view().categories.last; got != 4+3*pageSize {
-		t.Errorf("last id %d", got)
-	}
 }
 
-// Deleted records give their memory back, page by page.
-func TestEmptyPagesAreDropped(t *testing.T) {
-	s := open(t, "", true)
-	defer s.Close()
-	for i := range int64(2*pageSize + 10) {
-		addCategory(s, "brief")
-		s.update(func(next *state) error {
-			next.categories.put(5+i, nil)
-			return nil
-		})
-	}
-	if st := s.view(); st.categories.pages[1] != nil || st.categories.pages[2] != nil || st.categories.pages[0] == nil {
-		t.Errorf("pages: %v", st.categories.pages)
-	}
-	if err := addCategory(s, "kept"); err != nil {
-		t.Fatal(err)
-	}
-	categories := &s.view().categories
-	if categories.get(categories.last) == nil || !strings.Contains(text(t, s.view()), "kept") {
-		t.Error("no record can be added after dropped pages")
-	}
-}
-
-// checkSnapshot reports whether a snapshot can be read. If it cannot, the error must be one line; if it can, all its
-// references must hold, and what is written of it must be read as the same.
+// checkSnapshot reports whether a snapshot can be read. If it cannot, the error must be one line; if it can, what
+// is written of it must be read as the same.
 func checkSnapshot(t testing.TB, snapshot []byte) bool {
 	t.Helper()
 	st, err := parse(snapshot)
@@ -1091,33 +678,18 @@ func checkSnapshot(t testing.TB, snapshot []byte) bool {
 		}
 		return false
 	}
-	if len(st.categories.pages)+len(st.pets.pages)+len(st.orders.pages) > 1000 {
-		return true // large ids make large tables, which take their time
-	}
-	for id, pet := range st.pets.after(0) {
-		if st.categories.get(pet.value.CategoryID) == nil || pet.value.ID != id || pet.value.validate() != nil {
-			t.Fatalf("pet %d: %+v", id, pet.value)
-		}
-	}
-	for id, order := range st.orders.after(0) {
-		if st.checkPet(order.value.PetID) != nil || *order.value.ID != id || order.value.validate() != nil {
-			t.Fatalf("order %d: %+v", id, order.value)
-		}
-	}
 	written := text(t, st)
 	again, err := parse([]byte(written))
 	if err != nil {
 		t.Fatalf("its own snapshot is refused: %v\n%s", err, written)
 	}
-	if diff := gocmp.Diff(written, text(t, again)); diff != "" {
-		t.Fatalf("a snapshot of a snapshot (-want +got):\n%s", diff)
-	}
+	expectSame(t, "a snapshot of a snapshot", written, text(t, again))
 	return true
 }
 
 // No beginning of a file is a file, and other damage does no harm.
 func TestDamagedSnapshot(t *testing.T) {
-	whole := []byte(strings.TrimSpace(read(t, "docs/sample.json")))
+	whole := bytes.TrimSpace(sample)
 	for i := range whole {
 		if checkSnapshot(t, whole[:i]) {
 			t.Fatalf("a file that is cut off at byte %d is read", i)
@@ -1131,91 +703,37 @@ func TestDamagedSnapshot(t *testing.T) {
 }
 
 func FuzzSnapshot(f *testing.F) {
-	f.Add([]byte(read(f, "docs/sample.json")))
-	for _, seed := range []string{
-		`{}`,
-		`null`,
-		`{"pets":[{"id":1,"name":"p","categoryId":1}],"categories":[{"id":1,"name":"c"}]}`,
-		`{"orders":[{"id":1,"petId":1,"quantity":1,"shipDate":"2030-01-01T00:00:00Z","complete":true}]}`,
-		`{"lastIds":{"pets":5}}`,
-		`{"pets":[null]}`,
-	} {
-		f.Add([]byte(seed))
-	}
+	f.Add(sample)
+	f.Add([]byte(`{"lastIds":{"pets":5},"pets":[null]}`))
 	f.Fuzz(func(t *testing.T, data []byte) { checkSnapshot(t, data) })
 }
 
+// A body that is accepted means what encoding/json says, and can be sent again as it is shown.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `[]`,
 		`{"id":1,"petId":2,"quantity":3,"shipDate":"2030-01-01T00:00:00Z","complete":true}`,
 		`{"quantity":1.0}`, `{"quantity":1e2}`, `{"quantity":-0}`, `{"petId":9223372036854775807}`,
-		`{"complete":null}`, `{"ID":1}`, `{"id":1,"id":1}`, `{"shipDate":"\ud800"}`, `{"a":{"b":[]}}`,
+		`{"complete":null}`, `{"ID":1}`, `{"id":"1","id":1}`, `{"shipDate":"\ud800"}`, `{"a":{"b":[]}}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var got, want Order
+		var got, want, again Order
 		if err := decodeObject(data, &got); err != nil {
-			if e, ok := err.(*Error); !ok || e.Status != 400 || e.Message == "" || len(e.Message) > 300 {
+			if e, ok := err.(*Error); !ok || e.Status != 400 || len(e.Message) > 300 {
 				t.Errorf("%q: %v", data, err)
 			}
 			return
 		}
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&want); err != nil || dec.More() {
+		var members map[string]json.RawMessage // so that of two members with the same name only the last one is left
+		if err := errors.Join(json.Unmarshal(data, &members), json.Unmarshal(encode(members), &want)); err != nil {
 			t.Errorf("%q is accepted: %v", data, err)
 		}
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", data, diff)
+		expectSame(t, string(data), want, got)
+		if err := decodeObject(encode(got), &again); err != nil {
+			t.Errorf("%q is accepted, but not what is shown of it: %v", data, err)
 		}
+		expectSame(t, string(data), got, again)
 	})
-}
-
-func categoryJSON(id int64, name string) string { return fmt.Sprintf(`{"id":%d,"name":%q}`, id, name) }
-
-// A name comes back byte for byte, through the file too, whatever escapes it was sent with.
-func TestNames(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "petstore.json")
-	s := newService(t, path, true)
-	names := []string{
-		"<img src=x onerror=alert(1)>", "null", " space around ", `\u0041 "quoted" \\ /`,
-		"tab\tnewline\nreturn\r", "\x7f",
-		"עברית العربية", "\u202eright to left\u202c",
-		"line\u2028and\u2029paragraph", "zero\u200bwidth\u200d\ufeff",
-		"e\u0301 é", "\ufffd\ufffe\uffff", "\U0001f408\u200d\u2b1b\U00010ffff", strings.Repeat("\U0001f436", 200),
-	}
-	for c := range 0x20 {
-		names = append(names, "control "+string(rune(c)))
-	}
-	for _, name := range names {
-		plain, err := json.Marshal(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var escaped strings.Builder // each UTF-16 unit as \uXXXX
-		for _, unit := range utf16.Encode([]rune(name)) {
-			fmt.Fprintf(&escaped, `\u%04X`, unit)
-		}
-		for _, quoted := range []string{string(plain), `"` + escaped.String() + `"`} {
-			if resp := s.do("POST /categories", `{"name":`+quoted+`}`); resp.StatusCode != 201 {
-				t.Fatalf("status %d for %s", resp.StatusCode, quoted)
-			}
-		}
-	}
-	for range 2 {
-		for i, name := range names {
-			for _, id := range []int{5 + 2*i, 6 + 2*i} {
-				resp := s.do(fmt.Sprint("GET /categories/", id), "")
-				var got Category
-				if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || got.Name != name {
-					t.Fatalf("%q came back as %q, %v", name, got.Name, err)
-				}
-			}
-		}
-		s.store.Close()
-		s = newService(t, path, true)
-	}
-	s.store.Close()
 }

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// statuses sends requests, each given as key, method and path, one a second, and returns the statuses of the responses.
+func (s *service) statuses(requests string) string {
+	var all []string
+	for request := range strings.SplitSeq(requests, "; ") {
+		key, request, _ := strings.Cut(request, " ")
+		resp := s.do(request, `{"name":"Kiwi","categoryId":1}`, "Authorization: Bearer "+key)
+		all = append(all, fmt.Sprint(resp.StatusCode))
+		time.Sleep(time.Second)
+	}
+	return strings.Join(all, " ")
+}
+
+// With -fail N, every Nth request that is let through fails.
+func TestFail(t *testing.T) {
+	hammer := "one GET /pets" + strings.Repeat("; one GET /pets", 11) // the last one is banned
+	for _, test := range []struct {
+		fail           int64
+		requests, want string
+	}{
+		{0, "big GET /pets; big GET /pets; big GET /pets", "200 200 200"},
+		{1, "big GET /pets; big POST /pets; big GET /nothing; big PATCH /pets", "503 503 503 503"},
+		{2, "big GET /pets; big POST /pets; big HEAD /pets; big GET /pets/1", "200 503 200 503"},
+		{3, "big GET /pets; big POST /pets; big DELETE /pets/6; big DELETE /pets/6", "200 201 503 204"},
+		{2, "big GET /pets; free GET /pets; pro GET /pets; business GET /pets", "200 503 200 503"},
+		{2, "big GET /pets/77; big GET /pets; big PUT /pets/x; big GET /pets", "404 503 400 503"},
+		{2, "big GET /nothing; big GET /pets; big PATCH /pets; big GET /pets", "404 503 405 503"},
+		{2, "wrong GET /pets; big GET /pets; wrong GET /pets; big GET /pets", "401 200 401 503"},
+		{2, "one GET /pets; one GET /pets; one GET /pets; big GET /pets", "200 429 429 503"},
+		{2, hammer + "; big GET /pets", "200" + strings.Repeat(" 429", 10) + " 403 503"},
+		{1, "big GET /; big GET /openapi.json; big GET /healthz; big GET /docs/keys.json", "200 200 200 200"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newService(t, "")
+			s.failNth = test.fail
+			if diff := gocmp.Diff(test.want, s.statuses(test.requests)); diff != "" {
+				t.Errorf("-fail %d: %s (-want +got):\n%s", test.fail, test.requests, diff)
+			}
+		})
+	}
+}
+
+// Such a request changes nothing, is counted against its key, and its message says who asked for the failure.
+func TestWhatFailDoes(t *testing.T) {
+	s := newService(t, "")
+	s.failNth = 2
+	key := "Authorization: Bearer forty"
+	s.do("GET /pets", "", key)
+	resp := s.do("POST /pets", `{"name":"Kiwi","categoryId":1}`, key)
+	var e Error
+	if err := json.NewDecoder(resp.Body).Decode(&e); err != nil || !strings.Contains(e.Message, "-fail") {
+		t.Errorf("%v, message %q", err, e.Message)
+	}
+	after, left := resp.Header.Get("Retry-After"), resp.Header.Get("X-RateLimit-Remaining")
+	if after != "1" || left != "38" {
+		t.Errorf("Retry-After %s, %s requests left; want 1, 38", after, left)
+	}
+	s.expect(step{request: "GET /pets?after=5", status: 200, want: "[]"})
+}
+
+// With -minute 2s, the minute of keys and of strangers lasts two seconds. A day and a ban are as long as ever.
+func TestMinute(t *testing.T) {
+	for _, test := range []struct {
+		requests   int // all at once
+		key        string
+		wait       time.Duration // before one more request, which gets
+		status     int
+		retryAfter string
+	}{
+		{1, "one", 0, 429, "2"},
+		{1, "one", 999 * time.Millisecond, 429, "2"},
+		{1, "one", time.Second, 429, "1"},
+		{1, "one", 2*time.Second - 1, 429, "1"},
+		{1, "one", 2 * time.Second, 200, ""},
+		{60, "free", time.Second, 429, "1"},
+		{60, "free", 2 * time.Second, 200, ""},
+		{60, "stranger", time.Second, 429, "1"},
+		{60, "stranger", 2 * time.Second, 401, ""},
+		{1, "both", 2 * time.Second, 429, "86398"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newService(t, "")
+			s.limits.minute = 2 * time.Second
+			key := "Authorization: Bearer " + test.key
+			for range test.requests {
+				s.do("GET /pets", "", key)
+			}
+			time.Sleep(test.wait)
+			resp := s.do("GET /pets", "", key)
+			if after := resp.Header.Get("Retry-After"); resp.StatusCode != test.status || after != test.retryAfter {
+				t.Errorf("%s after %v: status %d, Retry-After %q; want %d, %q",
+					test.key, test.wait, resp.StatusCode, after, test.status, test.retryAfter)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, "")
+		s.limits.minute = 2 * time.Second
+		got := s.statuses("both GET /pets" + strings.Repeat("; both GET /pets", 11))
+		if want := "200" + strings.Repeat(" 429", 10) + " 403"; got != want {
+			t.Errorf("statuses %s, want %s", got, want)
+		}
+		time.Sleep(5*time.Minute - 2*time.Second)
+		if got := s.statuses("both GET /pets; both GET /pets"); got != "403 429" {
+			t.Errorf("at the end of the ban: statuses %s", got)
+		}
+	})
+}
