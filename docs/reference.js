@@ -289,8 +289,7 @@ class TryOut {
   }
 
   provoke({ until429, ...mistake }, origin) {
-    const article = this.form.parentElement
-    if (!article.contains(origin)) location.hash = article.id
+    if (!this.form.parentElement.contains(origin)) location.hash = this.operation.operationId
     this.fill(mistakeIn(this.operation, mistake), mistake).run(until429 ? this.sendUntil429 : this.sendOnce)
   }
 
@@ -322,7 +321,8 @@ class TryOut {
       setText(this.count, `${count} sent`)
       const isOver = !entry.status || [401, 403, 429].includes(entry.status)
       if (isOver || signal.aborted || key !== settings.key) return { ...entry, count }
-      if (reading(key).limit < 1000) await new Promise(resolve => setTimeout(resolve, 40)) // time to see it
+      const { left, until } = reading(key), pause = Math.min(40, (until - Date.now()) / left / 4) // time to see it
+      if (pause > 9) await new Promise(resolve => setTimeout(resolve, pause))
     }
   }
 
