@@ -11,7 +11,7 @@ export function remember(storage, name, value) {
 // --- What is left of the limit of each key ---
 // The session remembers it, so that a wait goes on after a reload; other tabs are told, since they share the limit.
 const readings = recall('sessionStorage', 'readings') ?? {}
-const tabs = new BroadcastChannel('readings'), banLength = 5 * 60_000
+const tabs = new BroadcastChannel('readings')
 export const newReading = new EventTarget()
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 
@@ -39,16 +39,21 @@ function measure(key, { status, headers, body }) {
   if (!limit) return
   const state = body?.code === 'key_banned' ? 'banned' : status === 429 ? 'wait' : left > limit / 5 ? 'open' : 'low'
   const now = Date.now(), difference = now - Date.parse(headers.get('Date')), before = reading(key)
-  const skew = Math.abs(difference) > 2000 ? difference : 0 // of the two clocks; the header is cut to whole seconds
+  const skew = Math.abs(difference) > 2000 ? difference - 1000 : 0 // of the clocks; the header is cut to whole seconds
   const until = state === 'wait' || state === 'banned' ? now + wait * 1000 : reset * 1000 + skew
-  const since = state === 'banned' ? until - banLength : before.state === 'wait' ? before.since : now
+  const since = before.waiting ? before.since : now
   keep(key, { limit, left, state, since, until })
   tabs.postMessage({ key, reading: readings[key] })
 }
 
+// A restart begins every window anew. So a server that is gone ends every wait.
+export const checkServer = () => fetch('/healthz', { cache: 'no-store' }).catch(() => {
+  for (const key of Object.keys(readings)) keep(key)
+})
+
 // --- Requests ---
-export function makeRequest({ path, method, inputs }, values, key, mistake) {
-  const query = new URLSearchParams(mistake?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
+export function makeRequest({ path, method, inputs }, values, key, extra) {
+  const query = new URLSearchParams(extra?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
   let target = path
   for (const { name, in: place, content } of inputs) {
     const value = values[name]
@@ -57,20 +62,20 @@ export function makeRequest({ path, method, inputs }, values, key, mistake) {
     else if (value && place === 'header') headers[name] = value
     else if (value) query.append(name, value)
   }
-  Object.assign(headers, mistake?.headers)
+  Object.assign(headers, extra?.headers)
   return { method, url: location.origin + target + (query.size ? `?${query}` : ''), headers, body: values.body }
 }
 
-export async function call(key, { url, ...options }) {
-  const time = new Date(), sent = { time, method: options.method, path: url.slice(location.origin.length) }
-  if (/[^!-~]/.test(key)) return { ...sent, failure: 'The key cannot be sent: use ASCII characters, no spaces.' }
+export async function call({ url, ...options }) {
+  const start = Date.now(), sent = { method: options.method, path: url.slice(location.origin.length) }
+  const key = options.headers.Authorization?.slice('Bearer '.length) ?? ''
   try {
     const signal = AbortSignal.timeout(30_000)
     const response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal })
     const { status, statusText, headers } = response, text = await response.text()
     const body = headers.get('Content-Type')?.startsWith('application/json') ? JSON.parse(text) : text
     measure(key, { status, headers, body })
-    return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - time) }
+    return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - start) }
   } catch (error) {
     const known = { TimeoutError: 'It took more than 30 seconds.', SyntaxError: 'The response is not valid JSON.' }
     return { ...sent, failure: known[error.name] ?? 'The server cannot be reached; check that it is running.' }
@@ -87,7 +92,7 @@ export const samples = {
     const quote = text => `'${text.replaceAll("'", `'\\''`)}'` // a shell cannot escape within single quotes
     const lines = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`)
     if (body !== undefined) lines.push(`--data-raw ${quote(body)}`)
-    return [`curl -i -X ${method}`, quote(url), ...lines].join(' \\\n  ')
+    return [method === 'GET' ? 'curl -i' : `curl -i -X ${method}`, quote(url), ...lines].join(' \\\n  ')
   },
   JavaScript: ({ method, url, headers, body }) => `fetch("${url}", {
   method: "${method}",

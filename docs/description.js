@@ -52,9 +52,9 @@ export function fieldsOf(schema) {
 }
 
 export function typeOf(schema) {
-  const { type, format, items } = resolve(schema)
-  if (items) return `array of ${items.$ref?.split('/').pop() ?? typeOf(items)}`
-  return format ? `${type} (${format})` : type
+  const { type, format, items, properties } = resolve(schema)
+  if (items) return `array of ${typeOf(items)}`
+  return properties && schema.$ref?.split('/').pop() || (type === 'string' && format || type)
 }
 
 function between(low, high, thing) {
@@ -75,15 +75,11 @@ export function rangeOf(schema) {
 // --- Checks: each returns what is wrong with a value, or undefined ---
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
-// parseNumber keeps integers exact and apart from fractions: 2 is an integer, 2.0 is not.
-const parseNumber = source => /^-?\d+$/.test(source) ? BigInt(source) : Number(source)
-
 function checkValue(name, value, schema) {
   const s = resolve(schema), size = typeof value === 'string' ? [...value].length : value?.length
-  const kind = Array.isArray(value) ? 'array' : typeof value === 'bigint' ? 'integer' : typeof value
+  const kind = Array.isArray(value) ? 'array' : Number.isInteger(value) ? 'integer' : typeof value
   if (value === null || (s.type && kind !== s.type && !(kind === 'integer' && s.type === 'number')))
     return `${name} must be ${/^[aeiou]/.test(s.type) ? 'an' : 'a'} ${typeOf(s)}.`
-  if (s.format === 'int64' && BigInt.asIntN(64, value) !== value) return `${name} must be a 64-bit integer.`
   if (s.format === 'date-time' && (!dateTime.test(value) || isNaN(Date.parse(value))))
     return `${name} must be a date-time such as ${s.example}.`
   if (value < s.minimum || value > s.maximum || size < s.minLength || size > s.maxLength || size > s.maxItems
@@ -100,45 +96,20 @@ function checkValue(name, value, schema) {
 export function checkInput({ name, in: place, required, schema }, text) {
   const { type } = resolve(schema), isNumber = type === 'integer' || type === 'number'
   if (!text && place !== 'body') return required ? `${name} is required.` : undefined
-  if (place !== 'body') return checkValue(name, isNumber ? parseNumber(text) : text, schema)
+  if (place !== 'body') return checkValue(name, isNumber ? Number(text) : text, schema)
   try {
-    const exact = (_, value, { source }) => typeof value === 'number' ? parseNumber(source) : value
-    return checkValue(name, JSON.parse(text, exact), schema)
+    return checkValue(name, JSON.parse(text), schema)
   } catch (error) {
     return `The body is not valid JSON: ${error.message}.`
   }
 }
 
-// --- Requests that fail on purpose ---
-// What to change in a valid request to provoke an error example. A name is that of a header (capitalized), of a
-// parameter or of a field of the body; undefined omits a field, an array repeats a parameter.
-const mistakes = {
-  LimitOutOfRange: { limit: '101' }, AfterNotInteger: { after: 'x' }, RepeatedParameter: { limit: ['1', '2'] },
-  UnknownParameter: { color: 'red' }, UnknownPetParameter: { color: 'red' }, UnknownField: { color: 'red' },
-  PetIdNotInteger: { petId: 'x' }, CategoryIdNotInteger: { categoryId: 'x' }, OrderIdNotInteger: { orderId: 'x' },
-  PetNotFound: { petId: '999' }, InventoryNotFound: { petId: '999' }, NoSuchPet: { petId: 999 },
-  CategoryNotFound: { categoryId: '999' }, NoSuchCategory: { categoryId: 999 }, OrderNotFound: { orderId: '999' },
-  NameMissing: { name: undefined }, NameBlank: { name: ' ' }, DescriptionTooLong: { description: 'x'.repeat(2001) },
-  OrderIdOnCreate: { id: 1 }, OrderIdDiffers: { id: 999 }, ShipDateMalformed: { shipDate: 'tomorrow' },
-  QuantityMissing: { quantity: undefined }, OrderQuantityOutOfRange: { quantity: 0 }, StockOutOfRange: { quantity: -1 },
-  UnknownStatus: { status: 'lost' }, PetInUse: { petId: '4' }, CategoryInUse: { categoryId: '1' },
-  OrderComplete: { orderId: '1' }, OrderReopened: { orderId: '1', complete: false },
-  BodyTooLarge: { name: 'x'.repeat(65536) }, BodyNotJSON: { 'Content-Type': 'text/plain' },
-}
-
-// mistakeIn returns the values of the form, and the query and headers that none of its fields can hold.
-export function mistakeIn({ inputs, body }, exampleName) {
-  if (!mistakes[exampleName]) return
-  const values = {}, query = [], headers = {}, json = { ...examplesOf(body ?? {})[0]?.value }
-  for (const { name, required, example } of inputs) values[name] = required ? example : ''
-  for (const [name, value] of Object.entries(mistakes[exampleName])) {
-    const input = inputs.find(input => input.name === name)
-    const fits = input && !Array.isArray(value) && (resolve(input.schema).enum?.includes(value) ?? true)
-    if (/^[A-Z]/.test(name)) headers[name] = value
-    else if (fits) values[name] = value
-    else if (body) json[name] = value
-    else query.push(...[value].flat().map(item => [name, item]))
-  }
-  if (body) values.body = JSON.stringify(json, null, 2)
-  return { values, query, headers }
+// mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: some
+// parameters, and some fields of the body, of which null leaves one out and a number of letters makes one long.
+export function mistakeIn({ inputs, body }, { parameters, body: fields, letters = {} }) {
+  const values = Object.fromEntries(inputs.map(({ name, required, example }) => [name, required ? example : '']))
+  if (!body) return { ...values, ...parameters }
+  const json = { ...examplesOf(body)[0]?.value, ...fields }
+  for (const [name, count] of Object.entries(letters)) json[name] = 'x'.repeat(count)
+  return { ...values, ...parameters, body: JSON.stringify(json, (_, value) => value ?? undefined, 2) }
 }

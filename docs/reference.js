@@ -1,6 +1,8 @@
 // Draws the page and its try-outs. What comes from the server becomes text nodes, not HTML: a pet may be named <img>.
 import demoKeys from '/docs/keys.json' with { type: 'json' }
-import { call, limitHeaders, makeRequest, newReading, reading, recall, remember, samples } from './client.js'
+import {
+  call, checkServer, limitHeaders, makeRequest, newReading, reading, recall, remember, samples,
+} from './client.js'
 import {
   api, chapters, checkInput, contentOf, examplesOf, fieldsOf, introduction, mistakeIn, operationAt, operations,
   rangeOf, resolve, sharedStatuses, typeOf,
@@ -33,7 +35,7 @@ function choose(setting, value) {
 }
 
 function drawChoices(group, values, nameOf = value => value) {
-  group.append(...values.map((value, i) =>
+  group.prepend(...values.map((value, i) =>
     Object.assign(button(nameOf(value, i), () => choose(group.dataset.setting, value)), { value })))
 }
 
@@ -41,10 +43,10 @@ function drawSettings() {
   const { key, keyHidden, scheme } = settings, input = $('#key')
   if (input.value.trim() !== key) input.value = key
   input.type = keyHidden ? 'password' : 'text'
-  setText($('#hide'), keyHidden ? 'Show key' : 'Hide key')
+  setText($('#hide'), keyHidden ? 'Show' : 'Hide')
   document.documentElement.style.colorScheme = scheme === 'System' ? '' : scheme.toLowerCase()
   for (const group of all('[data-setting]'))
-    for (const choice of group.children) choice.ariaPressed = choice.value === settings[group.dataset.setting]
+    for (const choice of all('[value]', group)) choice.ariaPressed = choice.value === settings[group.dataset.setting]
   for (const tryOut of tryOuts) tryOut.drawSample()
   drawMeter()
 }
@@ -86,14 +88,15 @@ function drawJSON(value) {
 
 // --- Operations, groups and navigation ---
 const address = ({ method, path }) => [el('b', { class: `method ${method}` }, method), ' ', el('code', {}, path)]
-const namesOf = fields => fields.map(({ name }) => name).join(', ')
-const shownHeaders = [...limitHeaders, 'Retry-After', 'Location', 'Link', 'Deprecation', 'Sunset', 'WWW-Authenticate']
+const drawStatus = (status, text = status) => el('b', { class: status < 400 ? 'good' : 'bad' }, text)
+const shownHeaders = ['Retry-After', ...limitHeaders, 'Location', 'Link', 'Deprecation', 'Sunset', 'WWW-Authenticate']
 const phone = matchMedia('(max-width: 40rem)') // as in the style sheet
 
-function badges({ deprecated, 'x-deprecated-sunset': sunset, 'x-stability': stability }) {
-  const date = sunset && new Date(sunset).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-  const notice = deprecated && el('span', { class: 'badge warn' }, `Deprecated${date ? `, removed after ${date}` : ''}`)
-  return [notice, stability && el('span', { class: 'badge' }, capitalize(stability))].filter(Boolean)
+function badges({ deprecated, 'x-deprecated-sunset': sunset, 'x-stability': stability }, hasRoom) {
+  const date = new Date(sunset).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+  const notice = hasRoom && sunset ? `Deprecated, removed after ${date}` : 'Deprecated'
+  return [deprecated && el('span', { class: 'badge warn' }, notice),
+    stability && el('span', { class: 'badge' }, capitalize(stability))].filter(Boolean)
 }
 
 // fold keeps what is long out of the way on a phone.
@@ -104,18 +107,16 @@ function fold(title, gist, ...content) {
 
 function drawOperation(operation) {
   const { operationId, summary, description, inputs, body, responses } = operation
-  const tryOut = operation['x-hideTryItPanel'] ? undefined : new TryOut(operation)
+  const tryOut = new TryOut(operation)
   const about = el('div', { class: 'about' }, el('h4', {}, el('a', { href: `#${operationId}` }, summary)),
-    el('p', { class: 'address' }, ...address(operation), ...badges(operation)), ...prose(description))
-  const parameters = inputs.filter(input => input !== body), fields = body && fieldsOf(body.schema)
-  if (parameters.length) about.append(fold('Parameters', namesOf(parameters), fieldTable(parameters)))
-  if (body) about.append(fold('Body', namesOf(fields), ...prose(resolve(body.schema).description), fieldTable(fields)))
+    el('p', { class: 'address' }, ...address(operation), ...badges(operation, true)), ...prose(description))
+  const parameters = inputs.filter(input => input !== body), fields = body ? fieldsOf(body.schema) : []
+  for (const [title, list] of Object.entries({ Parameters: parameters, Body: fields }))
+    if (list.length) about.append(fold(title, list.map(({ name }) => name).join(', '), fieldTable(list)))
   const own = Object.keys(responses).filter(status => !sharedStatuses.includes(status))
-  const also = ['Also ', sharedStatuses.join(', '), ': see ', el('a', { href: '#errors' }, 'Errors')]
   about.append(fold('Responses', own.join(', '), ...own.map(status => drawResponse(status, responses[status], tryOut))),
-    el('p', { class: 'also' }, ...also))
-  return el('article', { id: operationId }, about,
-    tryOut?.form ?? el('p', { class: 'try none' }, 'There is no try-out here: openapi.json sets x-hideTryItPanel.'))
+    el('p', { class: 'also' }, `Also ${sharedStatuses.join(', ')}: see `, el('a', { href: '#errors' }, 'Errors')))
+  return el('article', { id: operationId }, about, tryOut.form)
 }
 
 function drawResponse(status, reference, tryOut) {
@@ -124,13 +125,14 @@ function drawResponse(status, reference, tryOut) {
     .map(([name, header]) => ({ name, in: 'header', ...resolve(header) }))
   const details = el('details', { class: status < 400 ? 'good' : 'bad' },
     el('summary', {}, el('b', {}, status), ' ', ...inline(response.description)))
-  if (schema) details.append(el('p', {}, `Body: ${typeOf(schema)}. `, ...inline(resolve(schema).description ?? '')))
+  if (schema) details.append(el('p', {}, `Body: ${typeOf(schema)}`))
   if (schema && status < 400) details.append(fieldTable(fieldsOf(schema)))
   if (headers.length) details.append(fieldTable(headers))
-  for (const { name, summary, description, value } of examplesOf(response)) {
-    const mistake = tryOut && mistakeIn(tryOut.operation, name)
-    details.append(el('figure', {}, el('figcaption', {}, `Example: ${summary}`), ...prose(description), drawJSON(value),
-      mistake ? button(`Try this error: ${status}`, () => tryOut.fill(mistake.values, mistake).send()) : ''))
+  for (const { summary, description, value, 'x-try': mistake } of examplesOf(response)) {
+    const figure = el('figure', {}, el('figcaption', {}, `Example: ${summary}`), ...prose(description), drawJSON(value))
+    const trial = button(`Try this error: ${status}`, () => tryOut.provoke(mistake, details))
+    if (mistake && tryOut.form.onsubmit) figure.append(trial)
+    details.append(figure)
   }
   return details
 }
@@ -140,7 +142,7 @@ function drawGroup(tag, level) {
   const own = operations.filter(({ tags }) => tags.includes(tag.name))
   const groups = api.tags.filter(child => child['x-parent'] === tag.name).map(child => drawGroup(child, level + 1))
   const links = own.map(operation => el('li', {}, el('a', { href: `#${operation.operationId}` },
-    operation.summary, el('small', {}, ...address(operation)), ...badges(operation))))
+    el('span', {}, operation.summary), ...badges(operation), address(operation)[0])))
   return {
     section: el('section', { id }, el(`h${level}`, {}, title), ...prose(tag.description),
       ...own.map(drawOperation), ...groups.map(({ section }) => section)),
@@ -158,31 +160,27 @@ function drawOverview() {
   $('#overview').append(...prose(introduction.text), ...chapters.map(({ title, id, text }) =>
     el('section', { id, class: 'chapter' }, el('h2', {}, title), ...prose(text))))
   $('#errors')?.append(el('p', {}, 'Every operation can return these:'),
-    el('div', {}, ...sharedStatuses.map(status => drawResponse(status, operations[0].responses[status]))))
+    el('div', {}, ...sharedStatuses.map(status => drawResponse(status, operations[0].responses[status], tryOuts[0]))))
 }
 
 function drawPage() {
   const groups = api.tags.filter(tag => !tag['x-parent']).map(tag => drawGroup(tag, 2))
-  const parts = [{ id: 'overview', title: 'Overview' }, ...chapters]
   drawOverview()
-  $('nav ul').append(...parts.map(({ id, title }) => el('li', {}, el('a', { href: `#${id}` }, title))),
-    ...groups.map(({ entry }) => entry))
+  $('nav ul').append(...[{ id: 'overview', title: 'Overview' }, ...chapters].map(({ id, title }) =>
+    el('li', {}, el('a', { href: `#${id}` }, title))), ...groups.map(({ entry }) => entry))
   $('main').append(...groups.map(({ section }) => section))
-  drawChoices($('nav .choices'), ['System', 'Light', 'Dark'])
-  drawChoices($('.key .choices'), demoKeys.map(({ key }) => key), (_, i) => capitalize(demoKeys[i].plan))
-  $('.log div').append(table('requests', ['Time', 'Method', 'Path', 'Status', 'Remaining']))
-  $('.log').open = matchMedia('(min-width: 75rem)').matches
+  drawChoices($('[data-setting=scheme]'), ['System', 'Light', 'Dark'])
+  drawChoices($('[data-setting=key]'), demoKeys.map(({ key }) => key), (_, i) => capitalize(demoKeys[i].plan))
+  $('.log').append(table('requests', ['Method', 'Path', 'Status']))
   $('.missing').remove()
 }
 
 // --- The try-out of an operation ---
-function drawControl({ name, in: place, required, schema, example = '' }) {
+function drawControl({ in: place, required, schema, example = '' }) {
   if (place === 'body') return el('textarea', { rows: 6, spellcheck: 'false' }, '{}')
   const { enum: options, type, default: preset = '' } = resolve(schema)
-  const suggestions = place === 'path' ? { list: `known-${name}` } : { autocomplete: 'off' }
-  const control = el(options ? 'select' : 'input', suggestions)
-  if (options && !required) control.append(el('option', { value: '' }, 'not sent'))
-  if (options) control.append(...options.map(value => el('option', { value }, value)))
+  const control = el(options ? 'select' : 'input', { autocomplete: 'off' })
+  for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
   if (type === 'integer') control.inputMode = 'numeric'
   if (required) control.value = example
   else if (!options) control.placeholder = example || preset
@@ -191,175 +189,206 @@ function drawControl({ name, in: place, required, schema, example = '' }) {
 
 function drawField(operationId, input) {
   const { name, schema, required } = input, id = `${operationId}-${name}`, control = drawControl(input)
-  const hint = (rangeOf(schema) || typeOf(schema)) + (required ? ', required' : '')
+  const hint = [!control.matches('select') && rangeOf(schema), required && 'required'].filter(Boolean).join(', ')
   Object.assign(control, { id, name }).setAttribute('aria-describedby', `${id}-hint ${id}-error`)
   return el('div', { class: 'field' }, el('label', { for: id }, name), el('small', { id: `${id}-hint` }, hint),
     control, el('p', { id: `${id}-error`, class: 'error' }))
 }
 
 class TryOut {
-  sending = '' // or 'once' or 'until 429'
-  mistake // what an error example adds that no field can hold
+  running // sendOnce or sendUntil429, while requests are under way
+  isEdited = false // by a person; what the page filled in is sent as it is
 
   constructor(operation) {
     this.operation = operation
     this.form = $('#try').content.firstElementChild.cloneNode(true)
-    for (const part of ['actions', 'many', 'anyway', 'outcome', 'response']) this[part] = $(`.${part}`, this.form)
-    this.sample = $('.sample pre', this.form)
+    for (const part of ['inputs', 'extra', 'actions', 'send', 'many', 'count', 'anyway', 'outcome', 'response'])
+      this[part] = $(`.${part}`, this.form)
+    const sample = Object.assign($('.sample', this.form), { open: !phone.matches })
     this.form.ariaLabel = `Try it: ${operation.summary}`
-    $('.sample', this.form).open = !phone.matches
-    $('.inputs', this.form).append(...operation.inputs.map(input => drawField(operation.operationId, input)))
+    this.sample = $('pre', sample)
+    drawChoices($('[data-setting]', sample), Object.keys(samples))
+    $('.copy', sample).onclick = ({ target }) => copyText(this.code, this.sample, target)
+    tryOuts.push(this)
+    if (operation['x-hideTryItPanel'])
+      return this.form.replaceChildren(el('p', {}, 'openapi.json turns the try-out off here.'), sample)
+    this.inputs.append(...operation.inputs.map(input => drawField(operation.operationId, input)))
     if (operation.body) this.offerBodies(examplesOf(operation.body))
-    drawChoices($('[data-setting]', this.form), Object.keys(samples))
-    this.form.oninput = () => this.fill({})
+    if (operation.method !== 'GET') this.many.parentElement.remove()
+    this.form.oninput = () => this.change(true)
     this.form.onsubmit = event => {
       event.preventDefault()
-      if (!reading(settings.key).waiting) this.checkAndSend()
+      if (!reading(settings.key).waiting) this.checkAndRun(this.sendOnce)
     }
     this.form.onkeydown = event => {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat) this.form.requestSubmit()
     }
-    this.many.onclick = () => { this.sending ? this.sending = 'once' : this.checkAndSend('until 429') }
-    this.anyway.onclick = () => this.checkAndSend()
-    $('.copy', this.form).onclick = ({ target }) => copyText(this.code, this.sample, target)
-    tryOuts.push(this)
+    this.many.onclick = () => this.running ? this.stop.abort() : this.checkAndRun(this.sendUntil429)
+    this.anyway.onclick = () => this.run(this.sendOnce)
   }
 
   offerBodies(examples) {
     const json = examples.map(({ value }) => JSON.stringify(value, null, 2)), { body } = this.form.elements
     body.value = json[0] ?? '{}'
     body.before(el('div', { class: 'choices', role: 'group', 'aria-label': 'Examples' },
-      ...examples.map(({ summary }, i) => button(summary, () => this.fill({ body: json[i] })))))
+      ...examples.map(({ summary }, i) => button(summary, () => this.fill({ body: json[i] }, this.added)))))
   }
 
-  fill(values, mistake) {
+  // fill takes values for some fields, and what a mistake adds that no field can hold.
+  fill(values, added) {
     for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
-    this.mistake = mistake
-    this.drawSample()
-    this.mark(() => '') // until the next check
+    this.added = added
+    const { query, headers = {} } = added ?? {}, parts = Object.entries(headers).map(header => header.join(': '))
+    this.extra.replaceChildren(...(query ? [`?${query}`, ...parts] : parts).map(part =>
+      Object.assign(button(`+ ${part} ×`, () => this.fill({})), { ariaLabel: `Remove ${part}` })))
+    this.change(false)
     return this
   }
 
-  requestFor = key => makeRequest(this.operation, Object.fromEntries(new FormData(this.form)), key, this.mistake)
+  change(isEdited) {
+    const { body } = this.form.elements, size = new Blob([body?.value]).size
+    this.isEdited = isEdited
+    this.drawSample()
+    this.mark(() => '') // until the next check
+    this.update()
+    if (body) setText($(`#${body.id}-hint`), size < 2000 ? 'required' : `${size.toLocaleString('en')} bytes`)
+  }
+
+  values = () => Object.fromEntries(new FormData(this.form))
+  requestFor = key => makeRequest(this.operation, this.values(), key, this.added)
 
   drawSample() {
     const { key, keyHidden, language } = settings, sample = samples[language] ?? samples.curl
     this.code = sample(this.requestFor(key))
-    setText(this.sample, keyHidden ? sample(this.requestFor('•'.repeat(key.length))) : this.code)
+    const shown = keyHidden ? sample(this.requestFor('•'.repeat(key.length))) : this.code
+    setText(this.sample, shown.length < 5000 ? shown : `${shown.slice(0, 500)} …\n\nCopy has all of it.`)
   }
 
   // mark writes what is wrong below each field, and returns the first such field.
   mark(errorOf) {
-    const controls = this.operation.inputs.map(input => {
+    for (const input of this.operation.inputs) {
       const control = this.form.elements[input.name], error = errorOf(input, control.value) ?? ''
       control.ariaInvalid = error !== ''
       setText($(`#${control.id}-error`), error)
-      return control
-    })
-    return controls.find(control => control.ariaInvalid === 'true')
+    }
+    return $('[aria-invalid=true]', this.form)
   }
 
-  checkAndSend(mode) {
-    const wrong = this.mark(checkInput)
-    if (!wrong) return this.send(mode)
+  checkAndRun(send) {
+    const wrong = this.isEdited && this.mark(checkInput)
+    if (!wrong) return this.run(send)
+    this.refuse('a field is not valid. Send anyway shows what the server says.')
     wrong.focus()
-    this.outcome.replaceChildren('Not sent: a field was not valid.')
-    this.response.replaceChildren()
   }
 
-  async send(mode = 'once') {
-    if (this.sending) return
-    const { key } = settings, progress = mode === 'once' ? 'Waiting for the response …' : 'Sending …'
-    const slow = setTimeout(() => this.outcome.replaceChildren(progress), 300)
-    let entry, count = 0
-    this.sending = mode
-    if (this.mistake) this.form.scrollIntoView({ block: 'nearest' })
-    do {
-      this.update()
-      entry = await call(key, this.requestFor(key))
-      logRequest(this, entry)
-      count++
-      if (mode !== 'once') await new Promise(resolve => setTimeout(resolve, 2000 / reading(key).limit)) // for show
-    } while (this.sending !== 'once' && key === settings.key && entry.status && ![401, 403, 429].includes(entry.status))
-    clearTimeout(slow)
-    this.sending = ''
+  refuse(reason) {
+    this.outcome.replaceChildren(`Not sent: ${reason}`)
+    this.response.replaceChildren()
+    this.update()
+    this.outcome.scrollIntoView({ block: 'nearest' })
+  }
+
+  provoke({ until429, ...mistake }, origin) {
+    if (!this.form.parentElement.contains(origin)) location.hash = this.operation.operationId
+    this.fill(mistakeIn(this.operation, mistake), mistake).run(until429 ? this.sendUntil429 : this.sendOnce)
+  }
+
+  // run shows that requests are under way, and then the last response.
+  async run(send) {
+    if (this.running) return
+    if (/[^!-~]/.test(settings.key)) return this.refuse('a key has ASCII characters alone, and no spaces.')
+    Object.assign(this, { running: send, stop: new AbortController(), isEdited: false })
+    this.mark(checkInput)
+    this.update()
+    const entry = await this.running(this.stop.signal)
+    this.running = undefined
     this.show(entry)
-    if (mode !== 'once') this.outcome.append(`, after ${count} request${count === 1 ? '' : 's'}`)
-    if (entry.status === 201) offer(entry.headers.get('Location'))
+  }
+
+  async sendOnce() {
+    const values = this.values(), { added } = this, entry = await call(this.requestFor(settings.key))
+    logRequest(entry, () => {
+      this.form.scrollIntoView()
+      this.fill(values, added).show(entry)
+    })
+    return entry
+  }
+
+  async sendUntil429(signal) {
+    const { key } = settings
+    for (let count = 1; ; count++) {
+      const entry = await this.sendOnce()
+      setText(this.count, `${count} sent`)
+      const isOver = !entry.status || [401, 403, 429].includes(entry.status)
+      if (isOver || signal.aborted || key !== settings.key) return { ...entry, count }
+      const { left, until } = reading(key), pause = Math.min(40, (until - Date.now()) / left / 4) // time to see it
+      if (pause > 9) await new Promise(resolve => setTimeout(resolve, pause))
+    }
   }
 
   // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
-  show({ failure, status, statusText, took, headers, body }) {
-    const refocus = this.response.contains(document.activeElement)
-    const [head, rest] = failure ? ['No response', `: ${failure}`] : [`${status} ${statusText}`, ` in ${took} ms`]
-    this.outcome.replaceChildren(el('b', { class: status < 400 ? 'good' : 'bad' }, head), rest)
+  show({ method, path, failure, status, statusText, took, headers, body, count }) {
+    const refocus = this.response.contains(document.activeElement), number = count ? `, request ${count}` : ''
+    const [head, rest] = failure ? ['No response', `: ${failure}`] : [`${status} ${statusText}`, ` in ${took}\xa0ms`]
+    this.outcome.replaceChildren(el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), rest, number)
     this.response.replaceChildren(...(failure ? [] : this.drawResponse(headers, body)))
     this.update()
     if (refocus) $('.next:enabled, .send:enabled, .anyway', this.form).focus()
+    this.outcome.scrollIntoView({ block: 'nearest' })
   }
 
   drawResponse(headers, body) {
-    const rows = shownHeaders.filter(name => headers.has(name)).map(name =>
-      [[el('code', {}, name)], [name === 'Location' ? locationLink(headers.get(name)) : headers.get(name)]])
-    const page = headers.get('Link')?.match(/<([^<>]*)>; *rel="next"/)?.[1]
-    const next = page ? button('Next page', () => this.turnTo(new URL(page, location)), 'next quiet') : ''
-    if (body === '') return [table('headers', ['Header', 'Value'], rows), el('p', {}, 'The response has no body.')]
-    const json = Object.assign(drawJSON(body), { tabIndex: 0 }) // a long body scrolls in its box, by the keyboard too
-    return [table('headers', ['Header', 'Value'], rows), next, json]
-  }
-
-  turnTo({ searchParams }) {
-    this.fill(Object.fromEntries(this.operation.inputs.map(({ name }) => [name, searchParams.get(name) ?? ''])))
-    this.form.requestSubmit()
+    const names = shownHeaders.filter(name => headers.has(name)), place = headers.get('Location')
+    const rows = names.map(name => [[el('code', {}, name)], [headers.get(name)]])
+    const page = headers.get('Link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
+    const turn = () => this.fill(Object.fromEntries(new URLSearchParams(page))).run(this.sendOnce)
+    const fold = el('details', {}, el('summary', {}, 'Headers'), table('headers', ['Header', 'Value'], rows))
+    return [
+      body === '' ? el('p', {}, 'The response has no body.') : drawJSON(body),
+      page ? button('Next page', turn, 'next quiet') : '',
+      place ? el('p', { class: 'next' }, 'Location: ', locationLink(place)) : '',
+      Object.assign(fold, { open: headers.has('Retry-After') }),
+    ]
   }
 
   // update shows what can be pressed now. A focused button that no longer can be passes the focus on.
   update() {
-    const { waiting } = reading(settings.key), focused = document.activeElement
-    this.form.classList.toggle('busy', this.sending !== '')
-    for (const button of all('.send, .next', this.form)) button.disabled = waiting
-    setText(this.many, this.sending === 'until 429' ? 'Stop' : 'Send until 429')
-    this.many.disabled = waiting && this.sending !== 'until 429'
-    this.anyway.hidden = !waiting
+    const { waiting, state, left } = reading(settings.key), focused = document.activeElement
+    const ahead = state === 'new' ? demoKeys.find(({ key }) => key === settings.key)?.perMinute : left
+    const { running } = this, stoppable = running === this.sendUntil429, busy = Boolean(running)
+    this.form.ariaBusy = busy
+    setText(this.send, busy && !stoppable ? 'Sending …' : 'Send')
+    for (const button of all('.send, button.next', this.form)) button.disabled = waiting
+    setText(this.many, stoppable ? 'Stop' : 'Send until 429')
+    this.many.disabled = waiting && !stoppable
+    this.anyway.hidden = !waiting && !(this.isEdited && $('[aria-invalid=true]', this.form))
+    const count = ahead && this.anyway.hidden ? `${(ahead + 1).toLocaleString('en')} requests` : ''
+    if (!stoppable) setText(this.count, count)
     if (this.actions.contains(focused) && focused.matches(':disabled, [hidden]'))
       $('button:enabled:not([hidden])', this.actions).focus()
   }
 }
 
-// copyText also selects the text: over plain HTTP, except on localhost, a page has no clipboard.
-async function copyText(text, source, button) {
+// copyText works without a clipboard, too: over plain HTTP, except on localhost, a page has none.
+function copyText(text, source, button) {
   getSelection().selectAllChildren(source)
-  const done = await navigator.clipboard?.writeText(text).then(() => true, () => false)
-  button.textContent = done ? 'Copied' : 'Selected'
+  addEventListener('copy', event => {
+    event.clipboardData.setData('text/plain', text)
+    event.preventDefault()
+  }, { once: true })
+  button.textContent = document.execCommand('copy') ? 'Copied' : 'Not copied'
   setTimeout(() => { button.textContent = 'Copy' }, 2000)
 }
 
 function locationLink(path) {
-  const { operation, values } = operationAt(path) ?? {}
-  if (!operation) return path
-  const link = el('a', { href: `#${operation.operationId}` }, path)
-  const alike = tryOuts.filter(tryOut => tryOut.operation.path === operation.path)
-  link.onclick = () => { for (const tryOut of alike) tryOut.fill(values) }
+  const { operation, values } = operationAt(path), link = el('a', { href: `#${operation.operationId}` }, path)
+  link.onclick = () => { for (const other of tryOuts) if (other.operation.path === operation.path) other.fill(values) }
   return link
 }
 
-function offer(path) {
-  for (const [name, value] of Object.entries(operationAt(path)?.values ?? {})) {
-    const known = $(`#known-${name}`) ?? $('main').appendChild(el('datalist', { id: `known-${name}` }))
-    known.prepend(el('option', { value }))
-  }
-}
-
-function logRequest(tryOut, entry) {
-  const { time, method, path, status = 'none', headers } = entry, rows = $('.log tbody')
-  const again = button(path, () => {
-    tryOut.show(entry)
-    tryOut.form.scrollIntoView()
-  }, 'link')
-  rows.prepend(drawRow([
-    [time.toLocaleTimeString('en-GB')], [el('b', { class: `method ${method}` }, method)], [again],
-    [el('b', { class: status < 400 ? 'good' : 'bad' }, status)], [headers?.get('X-RateLimit-Remaining') ?? ''],
-  ]))
+function logRequest({ method, path, status = 'none' }, restore) {
+  const rows = $('.log tbody'), kind = el('b', { class: `method ${method}` }, method)
+  rows.prepend(drawRow([[kind], [button(path, restore, 'link')], [drawStatus(status)]]))
   rows.children[50]?.remove()
 }
 
@@ -375,7 +404,8 @@ function duration(seconds) {
 function drawMeter() {
   const { state, waiting, limit, left, since, until } = reading(settings.key), wait = waiting && state
   const meter = $('.meter'), bar = $('[role=meter]', meter), count = `${left} of ${limit} left`
-  const remaining = until - Date.now(), time = duration(Math.ceil(remaining / 1000))
+  const remaining = until - Date.now(), wholeSeconds = waiting ? Math.ceil : Math.floor // the server rounds an end up
+  const time = duration(Math.max(1, wholeSeconds(remaining / 1000)))
   const [head, rest] = {
     new: ['No requests yet', 'send one to see the limit'],
     over: ['Window over', 'the next request starts a new one'],
@@ -391,8 +421,9 @@ function drawMeter() {
   announced = wait
   for (const tryOut of tryOuts) tryOut.update()
   clearTimeout(ticking)
-  const step = remaining < 3_600_000 ? 1000 : 60_000 // when the text changes next; without a window nothing runs
+  const step = waiting || remaining < 3_600_000 ? 1000 : 60_000 // until there is news; without a window nothing runs
   if (remaining > 0) ticking = setTimeout(drawMeter, remaining % step || step)
+  if (waiting) checkServer()
 }
 
 drawPage()
@@ -400,17 +431,20 @@ drawSettings()
 newReading.addEventListener('change', drawMeter)
 $('#key').oninput = ({ target }) => choose('key', target.value.trim())
 $('#hide').onclick = () => choose('keyHidden', !settings.keyHidden)
-$('nav').onclick = ({ target }) => { if (target.closest('a')) $('nav').togglePopover(false) }
-phone.onchange = () => { for (const details of all('.fold')) details.open = !phone.matches }
+$('.log').open = recall('localStorage', 'log')
+$('.log').ontoggle = ({ target }) => remember('localStorage', 'log', target.open)
+$('nav').onclick = ({ target }) => { if (target.closest('a')) $('#menu').togglePopover(false) }
 
-// The navigation marks the last section that begins in the upper fifth of the screen, or above it.
+// The navigation and the address follow the last section that begins in the upper fifth of the screen, or above it.
 const sections = all('main section, article')
 const observer = new IntersectionObserver(([{ rootBounds }]) => {
   const seen = sections.findLast(section => section.getBoundingClientRect().top <= rootBounds.bottom) ?? sections[0]
-  const nav = $('nav'), link = $(`[href="#${seen.id}"]`, nav)
+  const menu = $('#menu'), link = $(`[href="#${seen.id}"]`, menu)
   if (link.ariaCurrent) return
-  $('[aria-current]', nav)?.removeAttribute('aria-current')
+  $('[aria-current]', menu)?.removeAttribute('aria-current')
   link.ariaCurrent = 'true'
-  nav.scrollTop = link.offsetTop - nav.clientHeight / 2
+  menu.scrollTop = link.offsetTop - menu.clientHeight / 2
+  history.replaceState(null, '', seen === sections[0] ? '/' : link.hash)
 }, { rootMargin: '-15% 0px -80%' })
-for (const section of sections) observer.observe(section)
+// Until all is loaded, the address says where to go.
+addEventListener('load', () => { for (const section of sections) observer.observe(section) })
