@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// A handler returns the response to a request. An error is sent in the place of its status and body, but with its
-// header.
+// A handler returns the response to a request. With an error, the error makes the status and the body, and only the
+// header of the response is used.
 type handler func(*http.Request) (response, error)
 
 // A response is JSON, unless its header has another Content-Type.
@@ -37,7 +37,7 @@ type collection[T any] struct {
 	path  string                  // of the list
 	noun  string                  // for a record, in messages
 	param string                  // the path parameter that holds a record's id
-	table func(*state) *table[T]  // finds the table in a state, of which each update makes a new one
+	table func(*state) *table[T]  // a function, since each update makes a new state
 	show  func(*record[T]) []byte // returns the JSON of a record
 }
 
@@ -147,7 +147,7 @@ func (s *Server) wrap(h handler, limits *Limits) http.Handler {
 			planName, q, err = limits.admit(r, begin)
 			q.setHeaders(w.Header())
 			switch {
-			case err != nil: // it is not let through
+			case err != nil: // it is refused
 			case s.failNth > 0 && s.letThrough.Add(1)%s.failNth == 0:
 				resp, err = failOnPurpose()
 			default:
@@ -167,7 +167,8 @@ func failOnPurpose() (response, error) {
 		"The flag -fail asked for this failure, and nothing was changed; retry after one second.")
 }
 
-// call calls the handler. A panic becomes an error that holds the stack, so that only this request fails.
+// call calls the handler. A panic becomes an error that holds the stack: net/http would survive it too, but without a
+// response.
 func call(h handler, r *http.Request) (resp response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -294,8 +295,8 @@ func (c *collection[T]) get(r *http.Request) (response, error) {
 	return response{status: http.StatusOK, body: c.show(found)}, nil
 }
 
-// create decodes the request into body, a variable of the caller, calls build with the next id, and adds the record
-// that build returns. The function build is a closure that reads body.
+// create adds the record that build returns for the next id. Before that, it decodes the request into body, a variable
+// of the caller, which build reads: see createPet.
 func (c *collection[T]) create(r *http.Request, body shape, build func(*state, int64) (T, error)) (response, error) {
 	if err := decodeBody(r, body); err != nil {
 		return response{}, err
@@ -321,8 +322,8 @@ func (c *collection[T]) create(r *http.Request, body shape, build func(*state, i
 	return response{status: http.StatusCreated, body: c.show(created), header: header}, nil
 }
 
-// replace decodes the request into body, like create, calls build with the record that the path names, and puts what
-// build returns in its place.
+// replace puts what build returns in the place of the record that the path names. Before that, it decodes the request
+// into body, like create.
 func (c *collection[T]) replace(r *http.Request, body shape, build func(*state, T) (T, error)) (response, error) {
 	if err := decodeBody(r, body); err != nil {
 		return response{}, err
@@ -523,7 +524,7 @@ func decodeBody(r *http.Request, into shape) error {
 	return decodeObject(data, into)
 }
 
-// A query holds the parameters of a list. Look at err when all are read: it says what is wrong with one of them.
+// A query holds the parameters of a list. Check err after reading all of them: it is the first thing that is wrong.
 type query struct {
 	values url.Values
 	err    error

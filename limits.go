@@ -78,7 +78,7 @@ type quota struct {
 }
 
 // setHeaders sets the rate headers and, if there is a wait, Retry-After (RFC 9110, section 10.2.3). Times are in whole
-// seconds, rounded up. It writes to the map, because Set would spell them X-Ratelimit, unlike the specification.
+// seconds, rounded up. It writes to the map, because Set would spell them X-Ratelimit-Limit and so on.
 func (q quota) setHeaders(header http.Header) {
 	header["X-RateLimit-Limit"] = []string{strconv.Itoa(q.limit)}
 	header["X-RateLimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
@@ -91,7 +91,7 @@ func (q quota) setHeaders(header http.Header) {
 }
 
 // A window lets a fixed number of requests through until its end. Its limiter starts with a token for each of them and,
-// since its rate is 0, gets none back: it just counts down.
+// since its rate is 0, gets none back: it just counts down. At another rate it would be a limit that refills.
 type window struct {
 	limit   int
 	end     time.Time
@@ -145,7 +145,7 @@ func (c *client) spend(now time.Time, minuteLength time.Duration) (quota, error)
 	}
 	w := c.tighter(now)
 	if w.remaining(now) == 0 {
-		return c.refuse(now, w)
+		return c.countRefusal(now, w)
 	}
 	c.minute.limiter.AllowN(now, 1) // both have at least one left
 	c.day.limiter.AllowN(now, 1)
@@ -171,20 +171,20 @@ const (
 	banLength  = 5 * time.Minute
 )
 
-// refuse returns the error rate_limited, and bans a key that does not stop: each second in which it is refused again is
-// a strike, and maxStrikes within 60 seconds ban it for banLength.
+// countRefusal returns the error rate_limited, and bans a key that does not stop: each second in which it is refused
+// again is a strike, and maxStrikes within 60 seconds ban it for banLength.
 //
 // A client that sends a hundred requests at once and stops has at most one strike. One that asks every second is banned
 // after ten more seconds; with its day used up, even one that asks every six seconds is, after a minute. One that
 // doubles its wait, beginning with one second, gets 5 strikes in the first minute and fewer later: it is never banned.
-func (c *client) refuse(now time.Time, w *window) (quota, error) {
-	n := len(c.refusals)
-	if n > 0 && now.Unix() <= c.refusals[n-1].Unix() { // still the same second
+func (c *client) countRefusal(now time.Time, w *window) (quota, error) {
+	if n := len(c.refusals); n > 0 && now.Unix() <= c.refusals[n-1].Unix() { // still the same second
 		return w.refusal(now)
 	}
 	c.refusals = append(c.refusals, now)
-	// The first refusal is no strike, so that ten strikes are eleven refusals.
-	if n < maxStrikes || now.Sub(c.refusals[n+1-maxStrikes]) > 60*time.Second {
+	strikes := c.refusals[1:] // the first refusal is only a warning
+	n := len(strikes)
+	if n < maxStrikes || now.Sub(strikes[n-maxStrikes]) > 60*time.Second {
 		return w.refusal(now)
 	}
 	c.refusals = nil
@@ -273,8 +273,8 @@ func requestKey(r *http.Request) string {
 // spendStranger returns the error unauthorized or, after as many requests in a minute as the free plan allows,
 // rate_limited. Strangers at one IPv4 address, or in one IPv6 /64, which is what a household gets, count as one.
 //
-// All strangers share one minute. The first one after its end begins the next, and all others are forgotten, so an
-// attack from many addresses does not fill the memory for good.
+// The minutes of all strangers begin and end together. The first one after its end begins the next, and all others are
+// forgotten, so an attack from many addresses does not fill the memory for good.
 func (l *Limits) spendStranger(remote string, now time.Time) (quota, error) {
 	addrPort, _ := netip.ParseAddrPort(remote) // an address that cannot be parsed is zero, and so is its network
 	addr := addrPort.Addr().Unmap()

@@ -15,7 +15,8 @@
 //		read the API keys from this file; without it there are four public demo keys, and -addr must be
 //		a loopback address
 //	-minute DURATION
-//		the length of the minute window of the limits (default 1m, from 1s), to test a 429 without a long wait
+//		the length of the minute window of the limits, from 1s to 1m (default 1m), to test a 429 without a
+//		long wait
 //	-cors-origin ORIGIN
 //		let web pages from this origin call the API
 //	-delay DURATION
@@ -100,7 +101,7 @@ func parseFlags(args []string, stderr io.Writer) (cfg config, err error) {
 	flags.DurationVar(&cfg.delay, "delay", 0, "hold back each response of the API for `DURATION`, at most 8s")
 	flags.Int64Var(&cfg.failNth, "fail", 0, "fail every `N`th request that the limits let through with 503; 0 for none")
 	flags.BoolVar(&cfg.verbose, "v", false, "log each request")
-	flags.SetOutput(io.Discard) // for a bad flag: run prints just one line, but -h lists the flags
+	flags.SetOutput(io.Discard) // Parse prints nothing: run prints one line for a bad flag, and -h the usage below
 	err = flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(stderr)

@@ -15,7 +15,7 @@ import (
 // own, encoding/json would take "Name" for name, ignore null, and not tell a missing field from a zero one.
 type shape interface {
 	fields() []field
-	validate() error // checks the decoded values; the error says what is wrong, for the client
+	validate() error // checks the decoded values; the error says what is wrong
 }
 
 // A field is a member of a JSON object.
@@ -110,8 +110,8 @@ const (
 
 func (s PetStatus) valid() bool { return s == Available || s == Pending || s == Sold }
 
-// NewPet is the request shape for creating and replacing a pet. Its status is set to Available before it is decoded,
-// and stays so if the field is left out. (The json tags, here and below, are for responses and for the file.)
+// NewPet is the request shape for creating and replacing a pet. A handler sets its status to Available before it is
+// decoded, which stays if the field is left out. (The json tags, here and below, are for responses and for the file.)
 type NewPet struct {
 	Name       string    `json:"name"`
 	CategoryID int64     `json:"categoryId"`
@@ -204,7 +204,7 @@ func validateName(name string) error {
 	return nil
 }
 
-// Order is both the record and its request shape, since a request may have the id too. A field that was left out is
+// Order is both the record and its request shape, since a PUT may have the id too. A field that was left out is
 // nil, except Complete, which is false.
 type Order struct {
 	ID       *int64     `json:"id,omitempty"`
@@ -229,7 +229,7 @@ func (o *Order) validate() error {
 		return invalid("quantity must be from 1 to %d.", maxQuantity)
 	}
 	if o.ShipDate != nil {
-		if _, err := o.ShipDate.MarshalJSON(); err != nil { // it can parse the offset +24:00, but not encode it
+		if _, err := o.ShipDate.MarshalJSON(); err != nil { // time can parse the offset +24:00, but not write it
 			return invalid("shipDate must be %s.", aDateTime)
 		}
 	}

@@ -30,8 +30,8 @@ type record[T any] struct {
 	line  []byte // as the file has it
 }
 
-// newRecord encodes the value, so that later all but the inventory only copies bytes. A pet is encoded twice: its line
-// in the file has its stock, which clients see only in the inventory.
+// newRecord encodes the value, so that every response but the inventory's, and every save, just copies bytes. A pet is
+// encoded twice: its line in the file has its stock, which clients see only in the inventory.
 func newRecord[T any](id int64, value T) *record[T] {
 	r := &record[T]{id: id, value: value, line: encode(value)}
 	r.json = r.line
@@ -41,9 +41,9 @@ func newRecord[T any](id int64, value T) *record[T] {
 	return r
 }
 
-// A table holds the records of one kind. Readers have copies of it, and read them without a lock. That is safe because
-// only the newest copy is ever changed (Store.update sees to that), and so that no older one notices: add writes behind
-// the end of all older copies, and replace and remove make a new slice.
+// A table holds the records of one kind. Store.update changes a shallow copy of the newest table, while readers still
+// read older copies without a lock. An older copy must not notice: so add only writes behind its end, and replace and
+// remove make a new slice.
 type table[T any] struct {
 	records []*record[T] // in id order
 	last    int64        // the last id that was assigned, even if its record has been removed
@@ -156,8 +156,8 @@ type snapshot struct {
 }
 
 // decodeSnapshot decodes a snapshot, which a person may have edited: what is left out counts as empty. The error names
-// the line that is wrong, if it is known. Unlike decodeObject, encoding/json takes names in any letter case, and does
-// not notice one that occurs twice.
+// the line that is wrong, if it is known. Names may be in any letter case. None must occur twice: encoding/json does
+// not notice, and would mix the records of two lists.
 func decodeSnapshot(data []byte) (*snapshot, error) {
 	if i, err := checkJSON(data); err != nil {
 		return nil, fmt.Errorf("line %d: %w", lineAt(data, i), err)
@@ -167,7 +167,7 @@ func decodeSnapshot(data []byte) (*snapshot, error) {
 		return nil, errors.New("the document must be a JSON object")
 	}
 	for name, value := range members {
-		if string(value) == "null" { // it would count as empty
+		if string(value) == "null" { // more likely a mistake than an empty list
 			return nil, fmt.Errorf("%s must not be null", name)
 		}
 	}
@@ -320,7 +320,7 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s.current.Store(first)
-	if path != "" && s.info == nil {
+	if path != "" && s.info == nil { // there is no file yet
 		if err := s.replaceFile(first); err != nil {
 			return nil, fmt.Errorf("%s: the first save failed: %w", path, err)
 		}
@@ -328,7 +328,8 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 	return s, nil
 }
 
-// readFile returns what the file holds, and takes its info for checkFile. If there is no file, it returns the sample.
+// readFile follows a symbolic link, takes the file's info for checkFile, and returns what the file holds. If there is
+// no file, it returns the sample.
 func (s *Store) readFile() ([]byte, error) {
 	_, err := os.Lstat(s.path) // not Stat: a symbolic link that leads nowhere is a mistake, and not a missing file
 	if errors.Is(err, fs.ErrNotExist) {
@@ -345,8 +346,8 @@ func (s *Store) readFile() ([]byte, error) {
 	return os.ReadFile(s.path) // after its info is taken, so that no later change goes unnoticed
 }
 
-// removeLeftovers removes the temporary files that killed servers left behind: those whose names end in digits. A
-// server that is in the middle of a save to the same file loses its own, and that save fails.
+// removeLeftovers removes the temporary files that killed servers left behind: those with only digits after ".saving-".
+// A server that is in the middle of a save to the same file loses its own, and that save fails.
 func (s *Store) removeLeftovers() {
 	names, _ := filepath.Glob(s.path + ".saving-[0-9]*")
 	for _, name := range names {
@@ -478,7 +479,7 @@ func (s *Store) checkFile() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(info, s.info) || // also if s.info is nil
+	if !os.SameFile(info, s.info) || // SameFile is also false if s.info is nil
 		info.Size() != s.info.Size() || !info.ModTime().Equal(s.info.ModTime()) {
 		return errForeign
 	}
