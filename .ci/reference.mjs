@@ -305,6 +305,7 @@ await pet.getByLabel('body').fill(quoted)
 await list.getByLabel('limit').fill('1')
 for (const [language, run] of Object.entries(runners)) {
   await press(pet, language).click()
+  check(`${language} fits`, await pet.locator('.sample pre').evaluate(pre => pre.scrollWidth - pre.clientWidth), 0)
   await press(pet, 'Copy').click()
   await press(pet, 'Copied').waitFor()
   const created = run(await page.evaluate(() => navigator.clipboard.readText()))
