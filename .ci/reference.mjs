@@ -227,7 +227,7 @@ const pets = await send(page, 'listPets', { limit: '2', status: '', categoryId: 
 check('a page', pets[1].map(({ id }) => id), [1, 2])
 const next = press(list, 'Next page')
 check('the next page', (await responseTo(page, list, () => next.click()))[1].map(({ id }) => id), [3, 4])
-await responseTo(page, list, () => next.click())
+await responseTo(page, list, () => page.keyboard.press('Enter')) // the focus is still there
 check('and none after the last', await next.count(), 0)
 check('an order is cancelled', await send(page, 'cancelOrder'), [204, undefined])
 await list.getByLabel('after').fill('0')
@@ -358,6 +358,11 @@ for (const [width, height, least] of [[1280, 720, 14], [1366, 625, 14], [1440, 7
   const short = (await creator.locator('.sample').textContent()).length < 1000
   check(`a huge body at ${width}x${height}`, [short, await creator.getByText('65,594 bytes').isVisible(),
     await creator.locator('.outcome').evaluate(isSeen)], [true, true, true])
+  await creator.locator('.also').evaluate(end => end.scrollIntoView({ block: 'center' }))
+  await provoke(creator, 'Wrong Content-Type')
+  check(`what caused a 415 at ${width}x${height}`, await creator.locator('.extra button').evaluate(isSeen))
+  await rows.first().locator('button').evaluate(button => button.click())
+  check(`where the log leads at ${width}x${height}`, await creator.locator('h4').evaluate(isSeen))
   await press(creator, 'All fields').click()
   const [response, code, group, operation] = await page.evaluate(() =>
     ['.response pre', '.sample pre', 'h3', 'h4'].map(selector =>

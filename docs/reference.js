@@ -308,7 +308,7 @@ class TryOut {
   async sendOnce() {
     const values = this.values(), { added } = this, entry = await call(this.requestFor(settings.key))
     logRequest(entry, () => {
-      this.form.scrollIntoView()
+      this.form.parentElement.scrollIntoView()
       this.fill(values, added).show(entry)
     })
     return entry
@@ -333,8 +333,8 @@ class TryOut {
     this.outcome.replaceChildren(el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), rest, number)
     this.response.replaceChildren(...(failure ? [] : this.drawResponse(headers, body)))
     this.update()
-    if (refocus) $('.next:enabled, .send:enabled, .anyway', this.form).focus()
-    this.outcome.scrollIntoView({ block: 'nearest' })
+    if (refocus) ($('.next:enabled', this.form) ?? $('.send:enabled, .anyway', this.form)).focus()
+    for (const part of [this.inputs, this.outcome]) part.scrollIntoView({ block: 'nearest' })
   }
 
   drawResponse(headers, body) {
