@@ -156,8 +156,8 @@ check('the address at the top',
 
 const marked = () => page.locator('nav [aria-current]').getAttribute('href')
 check('the overview is marked at first', await marked(), '#overview')
-await page.locator('nav a[href="#errors"]').click()
-await page.locator('nav [href="#errors"][aria-current]').waitFor()
+await page.locator('nav a[href="#examples"]').click()
+await page.locator('nav [href="#examples"][aria-current]').waitFor()
 await page.evaluate(() => document.querySelector('#getOrder').scrollIntoView())
 await page.waitForURL(/#getOrder$/)
 await page.evaluate(() => scrollTo(0, 0))

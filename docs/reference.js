@@ -1,12 +1,9 @@
 // Draws the page and its try-outs. What comes from the server becomes text nodes, not HTML: a pet may be named <img>.
 import demoKeys from '/docs/keys.json' with { type: 'json' }
-import {
-  call, checkServer, limitHeaders, makeRequest, newReading, reading, recall, remember, samples,
-} from './client.js'
-import {
-  api, chapters, checkInput, contentOf, examplesOf, fieldsOf, introduction, mistakeIn, operationAt, operations,
-  rangeOf, resolve, sharedStatuses, typeOf,
-} from './description.js'
+import { call, checkServer, limitHeaders, makeRequest, newReading, reading, recall, remember, samples }
+  from './client.js'
+import { api, chapters, checkInput, contentOf, examplesOf, fieldsOf, introduction, mistakeIn, operationAt, operations,
+  rangeOf, resolve, sharedStatuses, typeOf } from './description.js'
 
 const $ = (selector, root = document) => root.querySelector(selector)
 const all = (selector, root = document) => [...root.querySelectorAll(selector)]
@@ -435,16 +432,20 @@ $('.log').open = recall('localStorage', 'log')
 $('.log').ontoggle = ({ target }) => remember('localStorage', 'log', target.open)
 $('nav').onclick = ({ target }) => { if (target.closest('a')) $('#menu').togglePopover(false) }
 
-// The navigation and the address follow the last section that begins in the upper fifth of the screen, or above it.
+// The navigation and the address follow what begins in the upper fifth of the screen: what was chosen, or the last.
 const sections = all('main section, article')
-const observer = new IntersectionObserver(([{ rootBounds }]) => {
-  const seen = sections.findLast(section => section.getBoundingClientRect().top <= rootBounds.bottom) ?? sections[0]
+function markPlace() {
+  const top = section => section.getBoundingClientRect().top, line = innerHeight / 5
+  const chosen = sections.find(section => section.matches(':target') && top(section) >= 0 && top(section) <= line)
+  const seen = chosen ?? sections.findLast(section => top(section) <= line) ?? sections[0]
   const menu = $('#menu'), link = $(`[href="#${seen.id}"]`, menu)
   if (link.ariaCurrent) return
   $('[aria-current]', menu)?.removeAttribute('aria-current')
   link.ariaCurrent = 'true'
   menu.scrollTop = link.offsetTop - menu.clientHeight / 2
   history.replaceState(null, '', seen === sections[0] ? '/' : link.hash)
-}, { rootMargin: '-15% 0px -80%' })
+}
+addEventListener('hashchange', markPlace)
+const observer = new IntersectionObserver(markPlace, { rootMargin: '-15% 0px -80%' })
 // Until all is loaded, the address says where to go.
 addEventListener('load', () => { for (const section of sections) observer.observe(section) })
