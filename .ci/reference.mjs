@@ -483,7 +483,7 @@ async function tryLimits() {
   await many.click()
   await second.getByText(/[1-4]. of 60 left/).waitFor()
   await stop.click()
-  await lists.getByText(/request \d+/).waitFor()
+  await lists.getByText(/request\s\d+/).waitFor()
   const stopped = await meter.locator('strong').textContent()
   await sleep(300)
   check('stopped',
@@ -559,7 +559,7 @@ const [banned] = await Promise.all([tryLimits(), lookAround()])
 // --- A restart begins all windows anew ---
 server.removeAllListeners('exit')
 server.kill()
-await banned.locator('.meter[data-state=new]').waitFor()
+await banned.getByText('Limit not known').waitFor()
 await start(new URL(base).host)
 check('after a restart', (await send(banned, 'listPets'))[0], 200)
 await banned.context().close()

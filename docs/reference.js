@@ -318,16 +318,17 @@ class TryOut {
       setText(this.count, `${count} sent`)
       const isOver = !entry.status || [401, 403, 429].includes(entry.status)
       if (isOver || signal.aborted || key !== settings.key) return { ...entry, count }
-      const { left, until } = reading(key), pause = Math.min(40, (until - Date.now()) / left / 4) // time to see it
-      if (pause > 9) await new Promise(resolve => setTimeout(resolve, pause))
+      const { left, until } = reading(key), ms = until - 1000 - Date.now() // or more: the server rounds an end up
+      if (ms / left > 36) await new Promise(resolve => setTimeout(resolve, Math.min(40, ms / left / 4))) // to see it
     }
   }
 
   // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
   show({ method, path, failure, status, statusText, took, headers, body, count }) {
-    const refocus = this.response.contains(document.activeElement), number = count ? `, request ${count}` : ''
-    const [head, rest] = failure ? ['No response', `: ${failure}`] : [`${status} ${statusText}`, ` in ${took}\xa0ms`]
-    this.outcome.replaceChildren(el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), rest, number)
+    const refocus = this.response.contains(document.activeElement), number = count ? `, request\xa0${count}` : ''
+    const [head, rest] = failure ? ['No response', `: ${failure}`]
+      : [`${status} ${statusText}`, ` in\xa0${took}\xa0ms${number}`]
+    this.outcome.replaceChildren(el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), rest)
     this.response.replaceChildren(...(failure ? [] : this.drawResponse(headers, body)))
     this.update()
     if (refocus) ($('.next:enabled', this.form) ?? $('.send:enabled, .anyway', this.form)).focus()
@@ -404,7 +405,7 @@ function drawMeter() {
   const remaining = until - Date.now(), wholeSeconds = waiting ? Math.ceil : Math.floor // the server rounds an end up
   const time = duration(Math.max(1, wholeSeconds(remaining / 1000)))
   const [head, rest] = {
-    new: ['No requests yet', 'send one to see the limit'],
+    new: ['Limit not known', 'the next response shows it'],
     over: ['Window over', 'the next request starts a new one'],
     wait: [`Wait ${time}`, `limit reached: ${count}`],
     banned: [`Wait ${time}`, 'banned: too many requests over the limit'],
