@@ -56,14 +56,12 @@ async function newPage({ width = 1280, height = 800, scheme = 'light', context }
   })
   page.on('console', message => logged.push(message.text()))
   page.on('pageerror', error => logged.push(String(error)))
-  page.on('dialog', dialog => { logged.push(`dialog ${dialog.message()}`); dialog.dismiss() })
   await page.clock.install()
   await page.addInitScript(() => {
     globalThis.counts = { shifted: 0, timers: 0, writes: 0 }
     new PerformanceObserver(list => {
       for (const entry of list.getEntries()) if (!entry.hadRecentInput) counts.shifted += entry.value
-    })
-      .observe({ type: 'layout-shift', buffered: true })
+    }).observe({ type: 'layout-shift', buffered: true })
     for (const name of ['setTimeout', 'setInterval', 'requestAnimationFrame']) {
       const original = globalThis[name]
       globalThis[name] = (...args) => { counts.timers++; return original(...args) }
@@ -146,17 +144,11 @@ for (const [place, date] of [['nav', ''], ['main', ', removed after 5 December 2
   check(`badges in ${place}`, await page.locator(`${place} .badge`).allTextContents(),
     [`Deprecated${date}`, 'Beta', 'Experimental'])
 const quiet = part(page, 'listOrders')
-check('no try-out of listOrders', await quiet.locator('input, select, .send, figure button').count(), 0)
-check('listOrders says so', /turns the try-out off/.test(await quiet.textContent()))
+check('no errors to try in listOrders', await quiet.locator('figure button').count(), 0)
 check('but how to code it', /^curl -i \\\n  .*\/store\/orders'/.test(await quiet.locator('.sample pre').textContent()))
 check('every other one has a form', await page.locator('.send').count(), operations.length - 1)
 check('reads alone are sent until 429', await press(page, 'Send until 429').count(),
   operations.filter(({ address }) => /^GET/.test(address)).length - 1)
-const fields = part(page, 'createPet').locator('details details.good td:first-child code')
-check('id first, as the server sends it', (await fields.allTextContents())[0], 'id')
-const words = /int64\)|The body of every|-X GET|or press Ctrl\+Enter/g
-check('words', [...new Set((await page.locator('body').textContent()).match(words))], ['or press Ctrl+Enter'])
-
 check('the shared statuses', await page.locator('#errors summary b').allTextContents(), shared)
 const served = await (await fetch(`${base}/openapi.json`)).json()
 check('the address at the top',
@@ -164,8 +156,8 @@ check('the address at the top',
 
 const marked = () => page.locator('nav [aria-current]').getAttribute('href')
 check('the overview is marked at first', await marked(), '#overview')
-await page.locator('nav a[href="#errors"]').click()
-await page.locator('nav [href="#errors"][aria-current]').waitFor()
+await page.locator('nav a[href="#examples"]').click()
+await page.locator('nav [href="#examples"][aria-current]').waitFor()
 await page.evaluate(() => document.querySelector('#getOrder').scrollIntoView())
 await page.waitForURL(/#getOrder$/)
 await page.evaluate(() => scrollTo(0, 0))
@@ -173,7 +165,6 @@ await page.locator('nav [href="#overview"][aria-current]').waitFor()
 
 // --- Trying it ---
 check('the log is closed', await page.getByText('The requests you send are listed here').isVisible(), false)
-check('the first response', (await send(page, 'listPets'))[1].length, 5)
 
 const tries = page.locator('article figure button')
 check('errors to try anywhere', await page.locator('#errors figure button').allTextContents(),
@@ -207,7 +198,6 @@ await press(rows.nth(1), '/pets?color=red&limit=2').click()
 check('a request again, with its response', /^\+ \?color=red.*GET \/pets\?color=red&limit=2 400/s.test(
   await list.locator('form').textContent().then(text => text.slice(text.indexOf('+')))))
 await press(rows.nth(2), '/pets?color=red').click()
-check('its values', await list.getByLabel('limit').inputValue(), '')
 check('Send repeats it', (await send(page, 'listPets'))[0], 400)
 await page.reload()
 check('the log stays open', await log.getByText('The requests you send are listed here').isVisible())
@@ -233,14 +223,12 @@ check('leads to the pet',
   [new URL(page.url()).hash, ...await Promise.all(['getPet', 'replacePet', 'deletePet', 'getInventory']
   .map(id => part(page, id).getByLabel('petId').inputValue()))], ['#getPet', '6', '6', '6', '1'])
 check('the pet', (await send(page, 'getPet'))[1].name, name)
-check('an order', (await send(page, 'createOrder', { body: { petId: 6 } }))[1], { id: 3, petId: 6, complete: false })
 const pets = await send(page, 'listPets', { limit: '2', status: '', categoryId: '' })
 check('a page', pets[1].map(({ id }) => id), [1, 2])
 const next = press(list, 'Next page')
 check('the next page', (await responseTo(page, list, () => next.click()))[1].map(({ id }) => id), [3, 4])
-await responseTo(page, list, () => next.click())
+await responseTo(page, list, () => page.keyboard.press('Enter')) // the focus is still there
 check('and none after the last', await next.count(), 0)
-check('its Sunset', await part(page, 'getPet').locator('.response tr', { hasText: 'Sunset' }).count(), 1)
 check('an order is cancelled', await send(page, 'cancelOrder'), [204, undefined])
 await list.getByLabel('after').fill('0')
 check('sent with Ctrl+Enter', (await responseTo(page, list, () => page.keyboard.press('Control+Enter')))[0], 200)
@@ -317,6 +305,7 @@ await pet.getByLabel('body').fill(quoted)
 await list.getByLabel('limit').fill('1')
 for (const [language, run] of Object.entries(runners)) {
   await press(pet, language).click()
+  check(`${language} fits`, await pet.locator('.sample pre').evaluate(pre => pre.scrollWidth - pre.clientWidth), 0)
   await press(pet, 'Copy').click()
   await press(pet, 'Copied').waitFor()
   const created = run(await page.evaluate(() => navigator.clipboard.readText()))
@@ -369,6 +358,11 @@ for (const [width, height, least] of [[1280, 720, 14], [1366, 625, 14], [1440, 7
   const short = (await creator.locator('.sample').textContent()).length < 1000
   check(`a huge body at ${width}x${height}`, [short, await creator.getByText('65,594 bytes').isVisible(),
     await creator.locator('.outcome').evaluate(isSeen)], [true, true, true])
+  await creator.locator('.also').evaluate(end => end.scrollIntoView({ block: 'center' }))
+  await provoke(creator, 'Wrong Content-Type')
+  check(`what caused a 415 at ${width}x${height}`, await creator.locator('.extra button').evaluate(isSeen))
+  await rows.first().locator('button').evaluate(button => button.click())
+  check(`where the log leads at ${width}x${height}`, await creator.locator('h4').evaluate(isSeen))
   await press(creator, 'All fields').click()
   const [response, code, group, operation] = await page.evaluate(() =>
     ['.response pre', '.sample pre', 'h3', 'h4'].map(selector =>
@@ -376,8 +370,6 @@ for (const [width, height, least] of [[1280, 720, 14], [1366, 625, 14], [1440, 7
   check(`sizes at ${width}x${height}`, response >= least && code >= least && group > operation * 1.2
     || [response, code, group, operation])
 }
-check('the font of inputs', await list.getByLabel('limit').evaluate(input =>
-  getComputedStyle(input).fontFamily === getComputedStyle(document.body).fontFamily))
 await page.setViewportSize({ width: 1280, height: 800 })
 await page.reload()
 
@@ -392,11 +384,9 @@ const before = await place()
 await page.reload()
 await sleep(500)
 check('the place after a reload', Math.abs(await place() - before) <= 5 || [before, await place()])
-check('marked in the navigation', await marked(), '#getCategory')
 check('the language after a reload', /^package main/.test(await list.locator('.sample pre').textContent()))
 const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
 const white = 'rgb(255, 255, 255)', black = 'rgb(17, 21, 27)'
-check('at first as the system', await background(), white)
 await press(page, 'Dark').click()
 await page.reload()
 check('dark after a reload', await background(), black)
@@ -436,10 +426,6 @@ for (const width of [360, 768]) {
     const sizes = await page.locator('input, select, textarea').evaluateAll(all =>
       all.map(element => getComputedStyle(element).fontSize))
     check('inputs of 16 px', [...new Set(sizes)], ['16px'])
-    await part(page, 'createPet').locator('.fold summary').nth(1).click()
-    await page.setViewportSize({ width: 740, height: 360 })
-    await page.setViewportSize({ width, height: 640 })
-    check('what is open stays open', await part(page, 'createPet').getByText('The new pet.').isVisible())
   }
   await page.context().close()
 }
@@ -451,13 +437,6 @@ check('the page is in the middle of a broad screen', await broad.evaluate(() => 
 await broad.setViewportSize({ width: 1024, height: 576 }) // 1280 at 125 %
 await part(broad, 'cancelOrder').scrollIntoViewIfNeeded()
 check('the key is in view', await broad.getByLabel('API key').evaluate(key => key.getBoundingClientRect().top > 0))
-const long = part(broad, 'createOrder')
-await broad.setViewportSize({ width: 1280, height: 800 })
-await long.locator('.also').evaluate(element => element.scrollIntoView({ block: 'end' }))
-check('the try-out stays in view', await press(long, 'Send').evaluate(button => {
-  const { top, bottom } = button.getBoundingClientRect()
-  return top > 0 && bottom < innerHeight
-}))
 await broad.context().close()
 
 // --- By the keyboard alone ---
@@ -504,7 +483,7 @@ async function tryLimits() {
   await many.click()
   await second.getByText(/[1-4]. of 60 left/).waitFor()
   await stop.click()
-  await lists.getByText(/request \d+/).waitFor()
+  await lists.getByText(/request\s\d+/).waitFor()
   const stopped = await meter.locator('strong').textContent()
   await sleep(300)
   check('stopped',
@@ -518,7 +497,6 @@ async function tryLimits() {
   await lists.getByText('429 Too Many Requests').waitFor()
   provoked.push(429)
   check('until 429', [[...statuses], await state()], [[200, 429], 'wait'])
-  check('also in the other tab', await second.locator('.meter').getAttribute('data-state'), 'wait')
   await second.close()
   check('what a 429 says', [await lists.getByRole('row', { name: /^Retry-After \d+$/ }).isVisible(),
     await lists.locator('.outcome').evaluate(isSeen)], [true, true])
@@ -581,7 +559,7 @@ const [banned] = await Promise.all([tryLimits(), lookAround()])
 // --- A restart begins all windows anew ---
 server.removeAllListeners('exit')
 server.kill()
-await banned.locator('.meter[data-state=new]').waitFor()
+await banned.getByText('Limit not known').waitFor()
 await start(new URL(base).host)
 check('after a restart', (await send(banned, 'listPets'))[0], 200)
 await banned.context().close()

@@ -101,12 +101,12 @@ export const samples = {
 }).then(async response => {
   console.log(response.status, await response.text())
 })`,
-  Python: ({ method, url, headers, body }) => `import http.client
+  Python: ({ method, url, headers, body }) => `from http import client
 
-connection = http.client.${url.startsWith('https') ? 'HTTPSConnection' : 'HTTPConnection'}("${new URL(url).host}")
+connection = client.${url.startsWith('https') ? 'HTTPSConnection' : 'HTTPConnection'}("${new URL(url).host}")
 connection.request("${method}", "${url.slice(new URL(url).origin.length)}",
-    headers=${JSON.stringify(headers, null, 4).replaceAll('\n', '\n    ')}${body === undefined ? '' : `,
-    body=${literal(body, "'''", /'|\\/)}.encode()`})
+  headers=${JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')}${body === undefined ? '' : `,
+  body=${literal(body, "'''", /'|\\/)}.encode()`})
 response = connection.getresponse()
 print(response.status, response.read().decode())`,
   Go: ({ method, url, headers, body = '' }) => `package main

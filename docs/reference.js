@@ -1,12 +1,9 @@
 // Draws the page and its try-outs. What comes from the server becomes text nodes, not HTML: a pet may be named <img>.
 import demoKeys from '/docs/keys.json' with { type: 'json' }
-import {
-  call, checkServer, limitHeaders, makeRequest, newReading, reading, recall, remember, samples,
-} from './client.js'
-import {
-  api, chapters, checkInput, contentOf, examplesOf, fieldsOf, introduction, mistakeIn, operationAt, operations,
-  rangeOf, resolve, sharedStatuses, typeOf,
-} from './description.js'
+import { call, checkServer, limitHeaders, makeRequest, newReading, reading, recall, remember, samples }
+  from './client.js'
+import { api, chapters, checkInput, contentOf, examplesOf, fieldsOf, introduction, mistakeIn, operationAt, operations,
+  rangeOf, resolve, sharedStatuses, typeOf } from './description.js'
 
 const $ = (selector, root = document) => root.querySelector(selector)
 const all = (selector, root = document) => [...root.querySelectorAll(selector)]
@@ -308,7 +305,7 @@ class TryOut {
   async sendOnce() {
     const values = this.values(), { added } = this, entry = await call(this.requestFor(settings.key))
     logRequest(entry, () => {
-      this.form.scrollIntoView()
+      this.form.parentElement.scrollIntoView()
       this.fill(values, added).show(entry)
     })
     return entry
@@ -321,20 +318,21 @@ class TryOut {
       setText(this.count, `${count} sent`)
       const isOver = !entry.status || [401, 403, 429].includes(entry.status)
       if (isOver || signal.aborted || key !== settings.key) return { ...entry, count }
-      const { left, until } = reading(key), pause = Math.min(40, (until - Date.now()) / left / 4) // time to see it
-      if (pause > 9) await new Promise(resolve => setTimeout(resolve, pause))
+      const { left, until } = reading(key), ms = until - 1000 - Date.now() // or more: the server rounds an end up
+      if (ms / left > 36) await new Promise(resolve => setTimeout(resolve, Math.min(40, ms / left / 4))) // to see it
     }
   }
 
   // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
   show({ method, path, failure, status, statusText, took, headers, body, count }) {
-    const refocus = this.response.contains(document.activeElement), number = count ? `, request ${count}` : ''
-    const [head, rest] = failure ? ['No response', `: ${failure}`] : [`${status} ${statusText}`, ` in ${took}\xa0ms`]
-    this.outcome.replaceChildren(el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), rest, number)
+    const refocus = this.response.contains(document.activeElement), number = count ? `, request\xa0${count}` : ''
+    const [head, rest] = failure ? ['No response', `: ${failure}`]
+      : [`${status} ${statusText}`, ` in\xa0${took}\xa0ms${number}`]
+    this.outcome.replaceChildren(el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), rest)
     this.response.replaceChildren(...(failure ? [] : this.drawResponse(headers, body)))
     this.update()
-    if (refocus) $('.next:enabled, .send:enabled, .anyway', this.form).focus()
-    this.outcome.scrollIntoView({ block: 'nearest' })
+    if (refocus) ($('.next:enabled', this.form) ?? $('.send:enabled, .anyway', this.form)).focus()
+    for (const part of [this.inputs, this.outcome]) part.scrollIntoView({ block: 'nearest' })
   }
 
   drawResponse(headers, body) {
@@ -407,7 +405,7 @@ function drawMeter() {
   const remaining = until - Date.now(), wholeSeconds = waiting ? Math.ceil : Math.floor // the server rounds an end up
   const time = duration(Math.max(1, wholeSeconds(remaining / 1000)))
   const [head, rest] = {
-    new: ['No requests yet', 'send one to see the limit'],
+    new: ['Limit not known', 'the next response shows it'],
     over: ['Window over', 'the next request starts a new one'],
     wait: [`Wait ${time}`, `limit reached: ${count}`],
     banned: [`Wait ${time}`, 'banned: too many requests over the limit'],
@@ -435,16 +433,20 @@ $('.log').open = recall('localStorage', 'log')
 $('.log').ontoggle = ({ target }) => remember('localStorage', 'log', target.open)
 $('nav').onclick = ({ target }) => { if (target.closest('a')) $('#menu').togglePopover(false) }
 
-// The navigation and the address follow the last section that begins in the upper fifth of the screen, or above it.
+// The navigation and the address follow what begins in the upper fifth of the screen: what was chosen, or the last.
 const sections = all('main section, article')
-const observer = new IntersectionObserver(([{ rootBounds }]) => {
-  const seen = sections.findLast(section => section.getBoundingClientRect().top <= rootBounds.bottom) ?? sections[0]
+function markPlace() {
+  const top = section => section.getBoundingClientRect().top, line = innerHeight / 5
+  const chosen = sections.find(section => section.matches(':target') && top(section) >= 0 && top(section) <= line)
+  const seen = chosen ?? sections.findLast(section => top(section) <= line) ?? sections[0]
   const menu = $('#menu'), link = $(`[href="#${seen.id}"]`, menu)
   if (link.ariaCurrent) return
   $('[aria-current]', menu)?.removeAttribute('aria-current')
   link.ariaCurrent = 'true'
   menu.scrollTop = link.offsetTop - menu.clientHeight / 2
   history.replaceState(null, '', seen === sections[0] ? '/' : link.hash)
-}, { rootMargin: '-15% 0px -80%' })
+}
+addEventListener('hashchange', markPlace)
+const observer = new IntersectionObserver(markPlace, { rootMargin: '-15% 0px -80%' })
 // Until all is loaded, the address says where to go.
 addEventListener('load', () => { for (const section of sections) observer.observe(section) })
