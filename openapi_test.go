@@ -170,6 +170,7 @@ func (d description) operations() map[string]operation {
 	return all
 }
 
+// The operations are written out here, so that none changes by accident. If you change one on purpose, change its line.
 func TestDescription(t *testing.T) {
 	d := readDescription(t)
 	described := d.operations()
@@ -401,7 +402,8 @@ func TestDescribedEnumerations(t *testing.T) {
 	same(t, "codes", codes, d.Components.Schemas["Error"].Properties["code"].Enum)
 }
 
-// The parameters of a list in the description are those that the program accepts, with the same bounds.
+// The parameters of a path and of a query are described as the program has them, with the same bounds. What a described
+// header does needs a test of its own.
 func TestDescribedParameters(t *testing.T) {
 	s := newService(t, "")
 	for range 25 { // more records than a page has by default
@@ -414,10 +416,11 @@ func TestDescribedParameters(t *testing.T) {
 		var inPath, inQuery []string
 		for _, p := range operation.Parameters {
 			same(t, request+": "+p.Name+" is required", p.In == "path", p.Required)
-			if p.In == "path" {
+			switch p.In {
+			case "path":
 				inPath = append(inPath, "{"+p.Name+"}")
 				same(t, request+": type of "+p.Name, "integer", p.Schema.Type)
-			} else {
+			case "query":
 				inQuery = append(inQuery, p.Name)
 			}
 		}
@@ -428,6 +431,9 @@ func TestDescribedParameters(t *testing.T) {
 		// The program lists its parameters when it refuses one.
 		s.refuse(request+"?unknown=1", "", "unknown; use "+strings.Join(inQuery, ", ")+".")
 		for _, p := range operation.Parameters {
+			if p.In != "query" {
+				continue
+			}
 			get := func(value any) string {
 				resp := s.do(fmt.Sprintf("%s?%s=%v", request, p.Name, value), "")
 				same(t, fmt.Sprintf("%s?%s=%v: status", request, p.Name, value), 200, resp.StatusCode)
@@ -477,8 +483,11 @@ func memberTypes(t testing.TB, text []byte) map[string]string {
 	return types
 }
 
-// Each status that the description has for an operation is provoked here. The response must have a body with exactly
-// the properties that are described. Its header is checked by the harness, for all tests.
+// Each operation is called so that it returns each status that is described for it, with a body of exactly the
+// properties that are described. The header is checked by do, in all tests.
+//
+// If you describe a new operation, give it a row here. If you describe a new status, give the switch a case that changes
+// the request, or one header of it, so that it gets that status; for a 409, put such a request into the row instead.
 func TestDescribedResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t, filepath.Join(t.TempDir(), "petstore.json"))
@@ -497,7 +506,8 @@ func TestDescribedResponses(t *testing.T) {
 		s.ask("one")             // the one request of its minute
 
 		const order = `{"petId":2,"quantity":1,"shipDate":"2030-01-01T00:00:00Z"}`
-		for _, test := range []struct{ success, body, conflict string }{
+		undone := s.spec.operations()
+		for _, test := range []struct{ success, body, conflict string }{ // conflict is a request that gets a 409
 			{"GET /pets?limit=1", ``, ``},
 			{"POST /pets", `{"name":"x","categoryId":1,"status":"sold"}`, ``},
 			{"GET /pets/1", ``, ``},
@@ -518,7 +528,9 @@ func TestDescribedResponses(t *testing.T) {
 			{"PATCH /inventory/1", `{"quantity":1}`, ``},
 		} {
 			method, target, _ := strings.Cut(test.success, " ")
-			operation, _ := s.operation(httptest.NewRequest(method, target, nil))
+			_, pattern := s.mux.Handler(httptest.NewRequest(method, target, nil))
+			operation := undone[pattern]
+			delete(undone, pattern)
 			same(t, test.success+": has a body", operation.RequestBody != nil, test.body != "")
 			if operation.RequestBody != nil {
 				described := operation.RequestBody.schema().types()
@@ -527,9 +539,10 @@ func TestDescribedResponses(t *testing.T) {
 				}
 			}
 			for _, status := range slices.Sorted(maps.Keys(operation.Responses)) {
-				service, request, body, key, contentType := s, test.success, test.body, "big", "application/json"
+				service, request, body, header := s, test.success, test.body, "Content-Type: application/json"
 				collection := request[:strings.LastIndex(request, "/")]
 				switch {
+				case status == "200" || status == "201" || status == "204":
 				case status == "400" && body != "":
 					body = "{"
 				case status == "400" && strings.Contains(request, "?"):
@@ -537,34 +550,38 @@ func TestDescribedResponses(t *testing.T) {
 				case status == "400":
 					request = collection + "/x"
 				case status == "401":
-					key = "wrong"
+					header = "Authorization: Bearer wrong"
 				case status == "403":
-					key = "daily"
+					header = "Authorization: Bearer daily"
 				case status == "404":
 					request = collection + "/99"
-				case status == "409":
+				case status == "409" && test.conflict != "":
 					request = test.conflict
 				case status == "413":
 					body = strings.Repeat(" ", 65537)
 				case status == "415":
-					contentType = "text/plain"
+					header = "Content-Type: text/plain"
 				case status == "429":
-					key = "one"
+					header = "Authorization: Bearer one"
 				case status == "500":
 					service = panicking
 				case status == "503" && method == "GET":
 					service = failing
 				case status == "503":
 					service = broken
+				default:
+					t.Errorf("%s: status %s is described, but this test does not know how to get it", request, status)
+					continue
 				}
-				resp := service.do(request, body, "Authorization: Bearer "+key, "Content-Type: "+contentType)
+				resp := service.do(request, body, header)
 				if got := fmt.Sprint(resp.StatusCode); got != status {
 					t.Errorf("%s: status %s, want %s", request, got, status)
 					continue
 				}
 				described := operation.Responses[status]
 				text, _ := io.ReadAll(resp.Body)
-				if len(text) == 0 && described.Content == nil {
+				if len(text) == 0 {
+					same(t, request+", status "+status+": has a body", described.Content != nil, false)
 					continue
 				}
 				schema := described.schema()
@@ -573,6 +590,9 @@ func TestDescribedResponses(t *testing.T) {
 				}
 				same(t, request+", status "+status+": properties", schema.types(), memberTypes(t, text))
 			}
+		}
+		for request := range undone {
+			t.Errorf("%s is described, but has no row in this test", request)
 		}
 
 		for _, test := range []struct{ request, body, schema string }{
