@@ -203,8 +203,8 @@ func manyPets(n int) *state {
 	st := new(state)
 	st.categories.add(newRecord(1, Category{1, NewCategory{Name: "Dogs"}}))
 	for id := int64(1); id <= int64(n); id++ {
-		body := NewPet{fmt.Sprintf("Pet number %d", id), 1, Available}
-		st.pets.add(newRecord(id, stockedPet{Pet{id, body}, id % 100}))
+		body := NewPet{Name: fmt.Sprintf("Pet number %d", id), CategoryID: 1, Status: Available}
+		st.pets.add(newRecord(id, stockedPet{Pet: Pet{ID: id, NewPet: body}, Quantity: id % 100}))
 	}
 	return st
 }

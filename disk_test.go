@@ -76,7 +76,7 @@ func TestStepsOfASave(t *testing.T) {
 			got = append(got, noise.ReplaceAllString(anonymous(line, file), ""))
 		}
 	}
-	expectSame(t, "system calls", []string{
+	same(t, "system calls", []string{
 		"openat(FILE.TEMP, O_RDWR|O_CREAT|O_EXCL, 0600", // a file that is new
 		"newfstatat(FILE",
 		"fchmod(FILE.TEMP, 0640", // the permission bits of the old one
@@ -151,16 +151,16 @@ func TestFailingSystemCalls(t *testing.T) {
 				t.Errorf("there are %s, want %v", got, want)
 			}
 			if test.path != "." {
-				expectSame(t, "in the file", want, categoryNames(t, file))
+				same(t, "in the file", want, categoryNames(t, file))
 			}
 			detach()
 			expect("GET /healthz", "", 200)
-			expectSame(t, "in the file after the fault", want, categoryNames(t, file))
+			same(t, "in the file after the fault", want, categoryNames(t, file))
 			expect("POST /categories", `{"name":"kept"}`, 201)
 			p.Process.Kill()
 			_, printed := p.end()
-			expectSame(t, "in the file at the end", append(want, "kept"), categoryNames(t, file))
-			expectSame(t, "files", []string{"petstore.json"}, files(t, filepath.Dir(file)))
+			same(t, "in the file at the end", append(want, "kept"), categoryNames(t, file))
+			same(t, "files", []string{"petstore.json"}, files(t, filepath.Dir(file)))
 			_, failures, _ := strings.Cut(anonymous(printed, file), "saving failed: ")
 			first, more, _ := strings.Cut(failures, "\n")
 			if first != test.log || strings.Contains(more, "saving failed") {
@@ -200,8 +200,8 @@ func TestDiskFaults(t *testing.T) {
 			s.expect(step{"POST /categories", `{"name":"lost"}`, 503, "cannot save to its disk"})
 			s.expect(step{"GET /healthz", "", 503, "cannot save to its disk"})
 		}
-		expectSame(t, fault.name+": after a refused write", before, text(t, s.store.view()))
-		expectSame(t, fault.name+": the file", before, read(t, s.store.path))
+		same(t, fault.name+": after a refused write", before, text(t, s.store.view()))
+		same(t, fault.name+": the file", before, read(t, s.store.path))
 		if names := strings.Join(files(t, directory), " "); strings.Contains(names, ".saving") {
 			t.Errorf("%s: files %s", fault.name, names)
 		}

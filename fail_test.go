@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // statuses sends requests, each given as key, method and path, one a second, and returns the statuses of the responses.
@@ -42,12 +39,9 @@ func TestFail(t *testing.T) {
 		{2, hammer + "; big GET /pets", "200" + strings.Repeat(" 429", 10) + " 403 503"},
 		{1, "big GET /; big GET /openapi.json; big GET /healthz; big GET /docs/keys.json", "200 200 200 200"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, "")
+		inBubble(t, func(t *testing.T, s *service) {
 			s.failNth = test.fail
-			if diff := gocmp.Diff(test.want, s.statuses(test.requests)); diff != "" {
-				t.Errorf("-fail %d: %s (-want +got):\n%s", test.fail, test.requests, diff)
-			}
+			same(t, fmt.Sprintf("-fail %d: %s", test.fail, test.requests), test.want, s.statuses(test.requests))
 		})
 	}
 }
@@ -90,8 +84,7 @@ func TestMinute(t *testing.T) {
 		{60, "stranger", 2 * time.Second, 401, ""},
 		{1, "both", 2 * time.Second, 429, "86398"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, "")
+		inBubble(t, func(t *testing.T, s *service) {
 			s.limits.minute = 2 * time.Second
 			key := "Authorization: Bearer " + test.key
 			for range test.requests {
@@ -105,8 +98,7 @@ func TestMinute(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
-		s := newService(t, "")
+	inBubble(t, func(t *testing.T, s *service) {
 		s.limits.minute = 2 * time.Second
 		got := s.statuses("both GET /pets" + strings.Repeat("; both GET /pets", 11))
 		if want := "200" + strings.Repeat(" 429", 10) + " 403"; got != want {

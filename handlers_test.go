@@ -76,7 +76,7 @@ func newService(t testing.TB, file string) *service {
 // freshService returns a service on a new file, with the records of docs/sample.json.
 func freshService(t testing.TB) *service {
 	t.Helper()
-	return newService(t, filepath.Join(t.TempDir(), "petstore.json"))
+	return newService(t, freshFile(t))
 }
 
 // A step is a request and the response that it must get.

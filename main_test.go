@@ -103,9 +103,7 @@ func unlimitedKeys(t testing.TB, directory string) string {
 	t.Helper()
 	path := filepath.Join(directory, "keys.json")
 	keys := `[{"key":"unlimited","plan":"enterprise","perMinute":1000000000,"perDay":1000000000}]`
-	if err := os.WriteFile(path, []byte(keys), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, keys)
 	return path
 }
 
@@ -176,7 +174,7 @@ func TestProgram(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
-	args := []string{"-v", "-data", filepath.Join(t.TempDir(), "petstore.json")}
+	args := []string{"-v", "-data", freshFile(t)}
 	p := start(t, args...)
 	if status, body := p.do(t, "POST /pets", `{"name":"Luna","categoryId":2}`); status != 201 {
 		t.Fatalf("status %d: %s", status, body)
@@ -242,7 +240,7 @@ func TestGracefulShutdown(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
-	p := start(t, "-data", filepath.Join(t.TempDir(), "petstore.json"))
+	p := start(t, "-data", freshFile(t))
 	client, responses := beginRequest(t, p)
 	p.interrupt()
 	io.WriteString(client, birds)
@@ -259,7 +257,7 @@ func TestSecondSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
-	p := start(t, "-data", filepath.Join(t.TempDir(), "petstore.json"))
+	p := start(t, "-data", freshFile(t))
 	beginRequest(t, p)
 	p.interrupt()
 	for ended := false; !ended; { // the first signals may come before it stops catching them
@@ -279,9 +277,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 	directory := t.TempDir()
 	file := func(name, content string) string {
 		path := filepath.Join(directory, name)
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, path, content)
 		return path
 	}
 	keys := file("keys.json", `[{"key":"secret","plan":"free"}]`)
@@ -298,7 +294,6 @@ func TestFaultsAtTheStart(t *testing.T) {
 		want string
 	}{
 		{"-nonsense", 2, "petstore: flag provided but not defined: -nonsense"},
-		{"-sync", 2, "petstore: flag provided but not defined: -sync"},
 		{"extra", 2, `petstore: unexpected argument "extra"`},
 		{"-cors-origin shop.example", 2, `petstore: -cors-origin must be like https://example.com, not "shop.example"`},
 		{"-cors-origin https://shop.example/", 2, `petstore: -cors-origin must be like`},
@@ -447,7 +442,7 @@ func TestAddresses(t *testing.T) {
 // With a keys file, the server accepts those keys, and the demo keys are unknown.
 func TestOwnKeys(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys.json")
-	os.WriteFile(keys, []byte(`[{"key":"secret","plan":"pro"}]`), 0o600)
+	write(t, keys, `[{"key":"secret","plan":"pro"}]`)
 	url, stop := runHere(t, "-addr", "127.0.0.1:0", "-data", "", "-keys", keys)
 	for key, want := range map[string]int{"secret": 200, "demo-free": 401} {
 		if status, body := send(t, "GET", url+"/pets", key, ""); status != want {
@@ -488,9 +483,7 @@ func TestFlagsAreUsed(t *testing.T) {
 		status, _ := send(t, "GET", url+"/pets", "demo-free", "")
 		statuses = append(statuses, status)
 	}
-	if diff := gocmp.Diff([]int{200, 503, 200, 503}, statuses); diff != "" {
-		t.Errorf("-fail: statuses (-want +got):\n%s", diff)
-	}
+	same(t, "-fail: statuses", []int{200, 503, 200, 503}, statuses)
 	if status, body := send(t, "GET", url+"/docs/keys.json", "", ""); status != 200 || body != demoKeys+"\n" {
 		t.Errorf("keys for the page: status %d, %s", status, body)
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -490,15 +489,11 @@ func memberTypes(t testing.TB, text []byte) map[string]string {
 // the request, or one header of it, so that it gets that status; for a 409, put such a request into the row instead.
 func TestDescribedResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(t, filepath.Join(t.TempDir(), "petstore.json"))
+		s := freshService(t)
 		panicking := newService(t, "")
 		panicking.Server = newServer(nil, panicking.limits, panicking.logger) // without a store, every handler panics
-		path := filepath.Join(t.TempDir(), "directory", "petstore.json")
-		if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		broken := newService(t, path)
-		breakDisk(t, path)
+		broken := freshService(t)
+		breakDisk(t, broken.store.path)
 		failing := newService(t, "")
 		failing.failNth = 1
 		s.spendDay()

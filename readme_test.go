@@ -248,9 +248,7 @@ func TestShop(t *testing.T) {
 }
 
 ` + code(t, 1)} {
-		if err := os.WriteFile(filepath.Join(directory, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(directory, name), content)
 	}
 	test := exec.Command("go", "test", "-v", "-count=3", ".")
 	test.Dir = directory
@@ -307,7 +305,7 @@ func TestGitignore(t *testing.T) {
 	if err := exec.Command("git", "init", "-q", directory).Run(); err != nil {
 		t.Skip("there is no git here")
 	}
-	os.WriteFile(filepath.Join(directory, ".gitignore"), []byte(read(t, ".gitignore")), 0o644)
+	write(t, filepath.Join(directory, ".gitignore"), read(t, ".gitignore"))
 	for name, want := range map[string]bool{
 		"petstore": true, "petstore.exe": true, "petstore.json": true, "petstore.json.saving-123": true,
 		"keys.json": true, "tour.json": true, "copy.json": true, "copy.json.saving-4": true, "petstore.log": true,

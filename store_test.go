@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf16"
-
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 func open(t testing.TB, path string) *Store {
@@ -83,18 +81,11 @@ func text(t testing.TB, st *state) string {
 	return b.String()
 }
 
-func expectSame(t testing.TB, what string, want, got any) {
-	t.Helper()
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
 // expectSaved expects that the file holds the current state, and that nothing else is in its directory.
 func expectSaved(t testing.TB, s *Store) {
 	t.Helper()
-	expectSame(t, "the file", text(t, s.view()), read(t, s.path))
-	expectSame(t, "files", []string{filepath.Base(s.path)}, files(t, filepath.Dir(s.path)))
+	same(t, "the file", text(t, s.view()), read(t, s.path))
+	same(t, "files", []string{filepath.Base(s.path)}, files(t, filepath.Dir(s.path)))
 }
 
 func addCategory(s *Store, name string) error {
@@ -106,7 +97,7 @@ func addCategory(s *Store, name string) error {
 }
 
 func TestSampleIsTheFirstSnapshot(t *testing.T) {
-	expectSame(t, "the file", read(t, "docs/sample.json"), read(t, open(t, freshFile(t)).path))
+	same(t, "the file", read(t, "docs/sample.json"), read(t, open(t, freshFile(t)).path))
 }
 
 // What was acknowledged is there after a restart, and ids are not used again, not even that of the last record.
@@ -128,7 +119,7 @@ func TestReopen(t *testing.T) {
 	s.expect(step{"DELETE /store/orders/3", "", 204, ""})
 	before := text(t, s.store.view())
 	s = newService(t, path)
-	expectSame(t, "after a restart", before, text(t, s.store.view()))
+	same(t, "after a restart", before, text(t, s.store.view()))
 	s.expect(step{"POST /categories", `{"name":"Next"}`, 201, `{"id":7,"name":"Next"}`})
 	s.expect(step{"POST /pets", `{"name":"Next","categoryId":5,"status":"sold"}`, 201,
 		`{"id":8,"name":"Next","categoryId":5,"status":"sold"}`})
@@ -170,7 +161,7 @@ func TestNames(t *testing.T) {
 		for _, category := range list {
 			got = append(got, category.Name)
 		}
-		expectSame(t, "names", want, got)
+		same(t, "names", want, got)
 	}
 }
 
@@ -252,9 +243,9 @@ func TestFailedSave(t *testing.T) {
 		s.expect(step{"DELETE /pets/77", "", 404, "No pet has the id 77"}) // needs no disk
 		s.expect(step{"GET /healthz", "", 503, "cannot save to its disk"})
 		s.expect(step{"GET /inventory/1", "", 200, `{"petId":1,"quantity":3,"status":"available"}`})
-		expectSame(t, "after the refused writes", before, text(t, s.store.view()))
+		same(t, "after the refused writes", before, text(t, s.store.view()))
 		mend()
-		expectSame(t, "the file after the refused writes", before, read(t, s.store.path))
+		same(t, "the file after the refused writes", before, read(t, s.store.path))
 		s.expect(healing)
 		s.expect(step{"GET /healthz", "", 200, `{"status":"ok"}`})
 		s.expect(step{"GET /categories?after=5", "", 200, "[]"})
@@ -295,7 +286,7 @@ saving failed: open FILE.TEMP: no such file or directory
 saving failed: stat FILE: too many levels of symbolic links
 saving works again
 `
-	expectSame(t, "log", once+once, anonymous(s.log.String(), s.store.path))
+	same(t, "log", once+once, anonymous(s.log.String(), s.store.path))
 }
 
 // A panic in a change fails that request only.
@@ -312,7 +303,7 @@ func TestPanicInAChange(t *testing.T) {
 	if got := s.log.String(); !strings.Contains(got, "panic: boom") || !strings.Contains(got, "store_test.go") {
 		t.Errorf("the log has no stack: %s", got)
 	}
-	expectSame(t, "after the panic", before, text(t, s.store.view()))
+	same(t, "after the panic", before, text(t, s.store.view()))
 	s.expect(step{"POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`})
 	expectSaved(t, s.store)
 }
@@ -351,8 +342,8 @@ func TestFileChangedByAnother(t *testing.T) {
 				s.expect(step{"GET /healthz", "", 503, "restart it to read that file"})
 			}
 			s.expect(step{"GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`})
-			expectSame(t, "the file", theirs, read(t, path))
-			expectSame(t, "log", "saving failed: "+errForeign.Error()+"\n", s.log.String())
+			same(t, "the file", theirs, read(t, path))
+			same(t, "log", "saving failed: "+errForeign.Error()+"\n", s.log.String())
 			s = newService(t, path)
 			s.expect(step{"POST /categories", `{"name":"First"}`, 201, `{"id":1,"name":"First"}`})
 		})
@@ -364,10 +355,10 @@ func TestDeletedFile(t *testing.T) {
 	s := newService(t, freshFile(t))
 	os.Remove(s.store.path)
 	s.expect(step{"GET /healthz", "", 200, `{"status":"ok"}`})
-	expectSame(t, "files", []string(nil), files(t, filepath.Dir(s.store.path)))
+	same(t, "files", []string(nil), files(t, filepath.Dir(s.store.path)))
 	s.expect(step{"POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`})
 	expectSaved(t, s.store)
-	expectSame(t, "log", "", s.log.String())
+	same(t, "log", "", s.log.String())
 }
 
 // The file of two servers is whole at every instant. One of them soon stops saving, and what the other one has
@@ -401,7 +392,7 @@ func TestTwoServersOnOneFile(t *testing.T) {
 	owners := 0
 	for i, s := range stores {
 		if err := s.update(func(*state) error { return nil }); err != nil {
-			expectSame(t, "error", errForeign.Error(), err.Error())
+			same(t, "error", errForeign.Error(), err.Error())
 			continue
 		}
 		owners++
@@ -425,7 +416,7 @@ func TestFirstSnapshotOfAnother(t *testing.T) {
 	if err := starting.replaceFile(new(state)); !errors.Is(err, errForeign) {
 		t.Errorf("error %v", err)
 	}
-	expectSame(t, "the file", `{}`, read(t, path))
+	same(t, "the file", `{}`, read(t, path))
 }
 
 // A file that cannot be read as a store stops the start, with its name and the fault, and is never written over.
@@ -476,7 +467,7 @@ func TestBrokenFile(t *testing.T) {
 		if got := fmt.Sprint(err); !strings.HasPrefix(got, path+": ") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: error %v, want %s", test.file, err, test.want)
 		}
-		expectSame(t, "the file", test.file, read(t, path))
+		same(t, "the file", test.file, read(t, path))
 	}
 }
 
@@ -504,7 +495,7 @@ func TestRefusedPaths(t *testing.T) {
 			t.Errorf("%s: error %s, want %s", test.name, got, test.want)
 		}
 	}
-	expectSame(t, "files", before, files(t, directory))
+	same(t, "files", before, files(t, directory))
 }
 
 // A person may leave out what has a default, and put the records in any order.
@@ -588,7 +579,7 @@ func TestLeftoversOfACrash(t *testing.T) {
 		write(t, filepath.Join(filepath.Dir(path), name), `{}`)
 	}
 	open(t, path)
-	expectSame(t, "files", want, files(t, filepath.Dir(path)))
+	same(t, "files", want, files(t, filepath.Dir(path)))
 }
 
 // Saves keep the permission bits that the file has, also those that it gets while the server runs.
@@ -625,8 +616,8 @@ func TestSymbolicLink(t *testing.T) {
 	if got, _ := os.Readlink(link); err != nil || got != target {
 		t.Errorf("error %v; the link leads to %q", err, got)
 	}
-	expectSame(t, "the target", text(t, s.view()), read(t, target))
-	expectSame(t, "files", []string{"target.json"}, files(t, directory))
+	same(t, "the target", text(t, s.view()), read(t, target))
+	same(t, "files", []string{"target.json"}, files(t, directory))
 }
 
 // Whoever holds a state may read it while writers go on, and sees none of what they append, replace and remove.
@@ -645,7 +636,7 @@ func TestOldStatesStay(t *testing.T) {
 		})
 	}
 	pet := func(id int64, name string) *record[stockedPet] {
-		return newRecord(id, stockedPet{Pet: Pet{id, NewPet{name, 1, Sold}}})
+		return newRecord(id, stockedPet{Pet: Pet{ID: id, NewPet: NewPet{Name: name, CategoryID: 1, Status: Sold}}})
 	}
 	for range 50 {
 		for _, change := range []func(*state){
@@ -660,7 +651,7 @@ func TestOldStatesStay(t *testing.T) {
 				change(next)
 				return nil
 			})
-			expectSame(t, "the old state", before, text(t, old))
+			same(t, "the old state", before, text(t, old))
 		}
 	}
 	done.Store(true)
@@ -683,7 +674,7 @@ func checkSnapshot(t testing.TB, snapshot []byte) bool {
 	if err != nil {
 		t.Fatalf("its own snapshot is refused: %v\n%s", err, written)
 	}
-	expectSame(t, "a snapshot of a snapshot", written, text(t, again))
+	same(t, "a snapshot of a snapshot", written, text(t, again))
 	return true
 }
 
@@ -730,10 +721,10 @@ func FuzzBody(f *testing.F) {
 		if err := errors.Join(json.Unmarshal(data, &members), json.Unmarshal(encode(members), &want)); err != nil {
 			t.Errorf("%q is accepted: %v", data, err)
 		}
-		expectSame(t, string(data), want, got)
+		same(t, string(data), want, got)
 		if err := decodeObject(encode(got), &again); err != nil {
 			t.Errorf("%q is accepted, but not what is shown of it: %v", data, err)
 		}
-		expectSame(t, string(data), got, again)
+		same(t, string(data), got, again)
 	})
 }
