@@ -170,22 +170,14 @@ func canonical(header http.Header) http.Header {
 	return renamed
 }
 
-// operation returns what the description says about the operation that a request is for, if it is described.
-func (s *service) operation(r *http.Request) (o operation, ok bool) {
-	_, pattern := s.mux.Handler(r)
-	path := pattern[strings.Index(pattern, "/"):]
-	method := strings.Replace(r.Method, "HEAD", "GET", 1)
-	o, ok = s.spec.Paths[path][strings.ToLower(method)]
-	return o, ok
-}
-
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
 // check reports a response of the API that lacks a rate header, has another status or header than is described, or is
 // an error without an Error object.
 func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 	s.t.Helper()
-	operation, inAPI := s.operation(r)
+	_, pattern := s.mux.Handler(r)
+	operation, inAPI := s.spec.operations[pattern]
 	if inAPI {
 		response, ok := operation.Responses[fmt.Sprint(recorder.Code)]
 		if !ok {
@@ -193,7 +185,7 @@ func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 		}
 		s.checkHeader(r, recorder, response)
 	}
-	if _, pattern := s.mux.Handler(r); inAPI || pattern == "/" {
+	if inAPI || pattern == "/" {
 		for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
 			if values := recorder.Header()[name]; len(values) != 1 || !digits.MatchString(values[0]) {
 				s.t.Errorf("%s %s: %s is %q", r.Method, r.URL, name, values)

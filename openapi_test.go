@@ -35,6 +35,7 @@ type description struct {
 		Schemas         map[string]schema
 		SecuritySchemes map[string]any
 	}
+	operations map[string]operation // those of Paths by their pattern, such as "GET /pets/{petId}"
 }
 
 type operation struct {
@@ -129,7 +130,14 @@ var parseDescription = sync.OnceValues(func() (d description, err error) {
 	if err := json.Unmarshal(text, &document); err != nil {
 		return d, err
 	}
-	return d, json.Unmarshal(encode(dereference(document, document)), &d)
+	err = json.Unmarshal(encode(dereference(document, document)), &d)
+	d.operations = map[string]operation{}
+	for path, operations := range d.Paths {
+		for method, operation := range operations {
+			d.operations[strings.ToUpper(method)+" "+path] = operation
+		}
+	}
+	return d, err
 })
 
 // dereference replaces each {"$ref": "#/a/b"} in a value by what the document has at a and b.
@@ -158,24 +166,12 @@ func dereference(value, document any) any {
 	return value
 }
 
-// operations returns the operations of the description by request, such as "GET /pets/{petId}".
-func (d description) operations() map[string]operation {
-	all := map[string]operation{}
-	for path, operations := range d.Paths {
-		for method, operation := range operations {
-			all[strings.ToUpper(method)+" "+path] = operation
-		}
-	}
-	return all
-}
-
 // The operations are written out here, so that none changes by accident. If you change one on purpose, change its line.
 func TestDescription(t *testing.T) {
 	d := readDescription(t)
-	described := d.operations()
 	var got []string
 	for pattern := range new(Server).operations() {
-		o := described[pattern]
+		o := d.operations[pattern]
 		mark := o.Stability + o.Sunset
 		if o.HideTryIt {
 			mark += "no try-out"
@@ -207,7 +203,7 @@ func TestDescription(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(got)
 	same(t, "operations", want, got)
-	same(t, "number of described operations", len(want), len(described))
+	same(t, "number of described operations", len(want), len(d.operations))
 
 	names := slices.Collect(maps.Keys(d.Components.Schemas))
 	names = slices.AppendSeq(names, maps.Keys(d.Components.SecuritySchemes))
@@ -225,7 +221,7 @@ func TestDescription(t *testing.T) {
 	same(t, "names", wantNames, names)
 	if d.OpenAPI != "3.0.3" || d.Info.Version != "1.0.0" || d.Info.Title != "Petstore API" || len(d.Servers) != 1 ||
 		d.Servers[0].URL != "{base_url}" || d.Servers[0].Variables["base_url"].Default != "http://localhost:8080" ||
-		!d.Paths["/pets/{petId}"]["get"].Deprecated {
+		!d.operations["GET /pets/{petId}"].Deprecated {
 		t.Errorf("the description says %s, %+v, %+v", d.OpenAPI, d.Info, d.Servers)
 	}
 }
@@ -254,7 +250,7 @@ func TestTextsOfTheDescription(t *testing.T) {
 	for _, tag := range d.Tags {
 		needs("tag "+tag.Name, tag.Description, tag.Title)
 	}
-	for request, operation := range d.operations() {
+	for request, operation := range d.operations {
 		needs(request, operation.Summary, operation.Description)
 		if operation.RequestBody != nil {
 			examples(request+", body", *operation.RequestBody)
@@ -410,7 +406,7 @@ func TestDescribedParameters(t *testing.T) {
 		s.do("POST /categories", `{"name":"x"}`)
 		s.do("POST /store/orders", `{}`)
 	}
-	for request, operation := range s.spec.operations() {
+	for request, operation := range s.spec.operations {
 		_, target, _ := strings.Cut(request, " ")
 		var inPath, inQuery []string
 		for _, p := range operation.Parameters {
@@ -501,7 +497,7 @@ func TestDescribedResponses(t *testing.T) {
 		s.ask("one")             // the one request of its minute
 
 		const order = `{"petId":2,"quantity":1,"shipDate":"2030-01-01T00:00:00Z"}`
-		undone := s.spec.operations()
+		undone := maps.Clone(s.spec.operations)
 		for _, test := range []struct{ success, body, conflict string }{ // conflict is a request that gets a 409
 			{"GET /pets?limit=1", ``, ``},
 			{"POST /pets", `{"name":"x","categoryId":1,"status":"sold"}`, ``},
