@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // startTraced runs the program with the file under strace, which gets the flags and may make system calls fail. The
@@ -45,6 +46,7 @@ func startTraced(t *testing.T, trace, file string, flags ...string) (p *process,
 			strace.Signal(syscall.SIGTERM)
 		}
 		for tracer() != 0 { // until it is gone
+			time.Sleep(time.Millisecond)
 		}
 	}
 }
@@ -121,8 +123,8 @@ func TestFailingSystemCalls(t *testing.T) {
 		{"rename", "petstore.json", "/^rename:error=EIO", 503, "rename FILE.TEMP FILE: input/output error"},
 		{"opening the directory", ".", "openat:error=EMFILE", 503, "open DIRECTORY: too many open files"},
 		{"sync of the directory", ".", "fsync:error=EIO", 503, "sync DIRECTORY: input/output error"},
-		{"directory that cannot be synced", ".", "fsync:error=EINVAL", 201, ""},
-		{"nor is that supported", ".", "fsync:error=EOPNOTSUPP", 201, ""},
+		{"directory without a sync", ".", "fsync:error=EINVAL", 201, ""},
+		{"unsupported sync of a directory", ".", "fsync:error=EOPNOTSUPP", 201, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -134,8 +134,8 @@ func indent(text string) string {
 	return b.String()
 }
 
-// do sends a request with the key big, unless a header line says otherwise, and returns the response. It reports what
-// the response lacks of that which every response must have.
+// do sends a request with the key big, unless a header line says otherwise, and returns the response. The test fails if
+// the response lacks anything that every response must have: see check.
 func (s *service) do(request, body string, header ...string) *http.Response {
 	s.t.Helper()
 	method, target, _ := strings.Cut(request, " ")
@@ -172,8 +172,8 @@ func canonical(header http.Header) http.Header {
 
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// check reports a response of the API that lacks a rate header, has another status or header than is described, or is
-// an error without an Error object.
+// check reports a response of the API that lacks a rate header, or has a status or header that is not described, and
+// any error without an Error object.
 func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 	s.t.Helper()
 	_, pattern := s.mux.Handler(r)
@@ -197,8 +197,8 @@ func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 	}
 }
 
-// checkHeader reports a header that is described as required but missing, and one that is none of those that are
-// described, those of all JSON, and those for web pages of another origin.
+// checkHeader reports a header that is described as required but missing, and one that is not described. Those of every
+// JSON body, and those for web pages of another origin, need no description.
 func (s *service) checkHeader(r *http.Request, recorder *httptest.ResponseRecorder, described describedResponse) {
 	s.t.Helper()
 	got := canonical(recorder.Header())
@@ -221,8 +221,8 @@ func (s *service) checkHeader(r *http.Request, recorder *httptest.ResponseRecord
 	}
 }
 
-// errorCodes are those that clients know. They are written out once more, so that no change of the program's own goes
-// unnoticed.
+// errorCodes are those that clients know. They are written out here, so that none changes by accident. If you add one on
+// purpose, add it here too.
 var errorCodes = map[int]string{
 	400: "invalid_request",
 	401: "unauthorized",
@@ -831,7 +831,7 @@ func TestCORS(t *testing.T) {
 	same(t, "Allow", "GET, HEAD, POST", s.do("PATCH /pets", "").Header.Get("Allow"))
 }
 
-// The time of a request counts from its arrival, however long its response is held back.
+// A request is counted when it arrives, however long its response is held back.
 func TestDelay(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
 		s.delay = 3 * time.Second

@@ -68,7 +68,7 @@ func (n network) dial() (client net.Conn, closed <-chan struct{}) {
 	return client, end
 }
 
-// The start of two requests. The first lacks the empty line after the header, the second its body.
+// The starts of two requests. The first still lacks the empty line after its header, and the second its body.
 const (
 	getPets  = "GET /pets HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"
 	longPost = "POST /pets HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000\r\n\r\n"
@@ -167,6 +167,7 @@ func TestBodyHeldBack(t *testing.T) {
 	const (
 		waits = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n"
 		slow  = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000000\r\n"
+		large = slow + "Expect: 100-continue\r\n"
 	)
 	for _, test := range []struct {
 		request string
@@ -184,8 +185,11 @@ func TestBodyHeldBack(t *testing.T) {
 		{"POST /" + waits, 405},
 		{"GET /healthz" + waits, 200},
 		{"POST /healthz" + waits, 405},
+		{"POST /pets" + large, 413},
+		{"PATCH /inventory/1" + large, 413},
 		{"POST /nothing" + slow, 404},
 		{"PUT /healthz" + slow, 405},
+		{"POST /pets" + slow, 413},
 		{"POST /pets" + slow + "Content-Type: text/plain\r\n", 415},
 	} {
 		withNetwork(t, 0, func(t *testing.T, n network) {

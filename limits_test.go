@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -267,7 +268,7 @@ func TestStrikesWithinAMinute(t *testing.T) {
 	}
 }
 
-// Requests that come at once may be counted in another order than they came. A second is one strike all the same.
+// Requests that arrive at the same time may be counted out of order. A second is still one strike.
 func TestStrikesOutOfOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
 		r := httptest.NewRequest("GET", "/pets", nil)
@@ -469,7 +470,6 @@ func TestKeysFile(t *testing.T) {
 	for _, test := range []struct{ keys, want string }{
 		{`[]`, `the keys must be a JSON array of one or more objects`},
 		{`[{"key":"a","plan":"free"},{"key":"b","plan":"enterprise","perMinute":1,"perDay":1}]`, ``},
-		{demoKeys, ``},
 		{``, `the JSON is malformed at byte 1: unexpected end of JSON input`},
 		{`null`, `the keys must be a JSON array of one or more objects`},
 		{`[{"key":"a","plan":"free"}] []`,
@@ -504,6 +504,27 @@ func TestKeysFile(t *testing.T) {
 		}
 		same(t, test.keys, test.want, got)
 	}
+}
+
+// The README, the workshop and the reference offer these keys, with the limits of their plans.
+func TestDemoKeys(t *testing.T) {
+	limits, err := newLimits([]byte(demoKeys))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, key := range []string{"demo-free", "demo-pro", "demo-business", "demo-enterprise"} {
+		if c := limits.clients[sha256.Sum256([]byte(key))]; c != nil {
+			got[key] = fmt.Sprint(c.planName, " ", c.minute.limit, " ", c.day.limit)
+		}
+	}
+	same(t, "plans and limits", map[string]string{
+		"demo-free":       "free 60 1000",
+		"demo-pro":        "pro 300 10000",
+		"demo-business":   "business 1000 100000",
+		"demo-enterprise": "enterprise 5000 1000000",
+	}, got)
+	same(t, "number of keys", len(got), len(limits.clients))
 }
 
 // A caller that waits as long as Retry-After says always succeeds, at whatever moment it was refused.

@@ -280,7 +280,6 @@ func TestFaultsAtTheStart(t *testing.T) {
 		write(t, path, content)
 		return path
 	}
-	keys := file("keys.json", `[{"key":"secret","plan":"free"}]`)
 	taken, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		t.Fatal(err)
@@ -306,7 +305,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"-fail often", 2, `petstore: invalid value "often" for flag -fail`},
 		{"-fail -1", 2, "petstore: -fail must be 0 or more, not -1"},
 		{"-addr nonsense", 1, "petstore: address nonsense: missing port"},
-		{"-addr localhost:99999", 1, "petstore: "},
+		{"-addr localhost:99999", 1, "petstore: address 99999: invalid port"},
 		{"-addr " + taken.Addr().String() + " -data " + filepath.Join(directory, "new.json"), 1,
 			"; choose another address with -addr, or a free port with -addr localhost:0"},
 		{"-addr :0", 1,
@@ -315,20 +314,18 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"-keys " + filepath.Join(directory, "none.json"), 1, "petstore: open "},
 		{"-keys " + file("badkeys.json", `[{"key":"secret","plan":"gold"}]`), 1, "badkeys.json: entry 1: plan must be"},
 		{"-data " + file("broken.json", `{"pets":`), 1, "broken.json: "},
-		{"-data " + directory, 1, "petstore: "},
 		{"-data " + filepath.Join(directory, "none", "petstore.json"), 1,
 			"petstore: " + filepath.Join(directory, "none", "petstore.json") + ": the first save failed: "},
-		{"-data " + filepath.Join(keys, "petstore.json"), 1, "petstore: "},
 	} {
 		var stderr bytes.Buffer
 		args := append([]string{"-addr", "localhost:0", "-data", ""}, strings.Fields(test.args)...)
 		code := run(stopped, args, &stderr)
 		got := stderr.String()
 		if code != test.code || !strings.Contains(got, test.want) || strings.Count(got, "\n") != 1 {
-			t.Fatalf("%s: exit code %d, printed %q; want %d, %q", test.args, code, got, test.code, test.want)
+			t.Errorf("%s: exit code %d, printed %q; want %d, %q", test.args, code, got, test.code, test.want)
 		}
 		if strings.Contains(got, "secret") {
-			t.Fatalf("%s: the key is printed: %s", test.args, got)
+			t.Errorf("%s: the key is printed: %s", test.args, got)
 		}
 	}
 	if names := files(t, directory); slices.Contains(names, "new.json") {

@@ -417,6 +417,7 @@ func TestFirstSnapshotOfAnother(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	same(t, "the file", `{}`, read(t, path))
+	same(t, "files", []string{"petstore.json"}, files(t, filepath.Dir(path)))
 }
 
 // A file that cannot be read as a store stops the start, with its name and the fault, and is never written over.
@@ -471,7 +472,8 @@ func TestBrokenFile(t *testing.T) {
 	}
 }
 
-// A start that can read no file at its path, or write none, fails with one line that names it, and leaves no file.
+// If there is no file to read at its path, and none can be written, a start fails with one line that names the path, and
+// leaves no file.
 func TestRefusedPaths(t *testing.T) {
 	directory := t.TempDir()
 	in := func(name string) string { return filepath.Join(directory, name) }
@@ -565,7 +567,7 @@ func TestGapsBetweenIDs(t *testing.T) {
 	s.expect(step{"GET /categories?after=2", "", 200, "[" + three + "]"})
 }
 
-// A start removes what killed servers left, and no other file.
+// At its start, a server removes what killed servers left, and no other file.
 func TestLeftoversOfACrash(t *testing.T) {
 	path := freshFile(t)
 	for _, ending := range []string{".saving-0", ".saving-4294967295"} {
@@ -582,7 +584,7 @@ func TestLeftoversOfACrash(t *testing.T) {
 	same(t, "files", want, files(t, filepath.Dir(path)))
 }
 
-// Saves keep the permission bits that the file has, also those that it gets while the server runs.
+// Saves keep the permission bits that the file has, including those that it gets while the server runs.
 func TestModeOfTheFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such bits")
