@@ -57,10 +57,8 @@ func TestWhatFailDoes(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&e); err != nil || !strings.Contains(e.Message, "-fail") {
 		t.Errorf("%v, message %q", err, e.Message)
 	}
-	after, left := resp.Header.Get("Retry-After"), resp.Header.Get("X-RateLimit-Remaining")
-	if after != "1" || left != "38" {
-		t.Errorf("Retry-After %s, %s requests left; want 1, 38", after, left)
-	}
+	same(t, "Retry-After", "1", resp.Header.Get("Retry-After"))
+	same(t, "requests left", "38", resp.Header.Get("X-RateLimit-Remaining"))
 	s.expect(step{request: "GET /pets?after=5", status: 200, want: "[]"})
 }
 
@@ -92,21 +90,16 @@ func TestMinute(t *testing.T) {
 			}
 			time.Sleep(test.wait)
 			resp := s.do("GET /pets", "", key)
-			if after := resp.Header.Get("Retry-After"); resp.StatusCode != test.status || after != test.retryAfter {
-				t.Errorf("%s after %v: status %d, Retry-After %q; want %d, %q",
-					test.key, test.wait, resp.StatusCode, after, test.status, test.retryAfter)
-			}
+			what := fmt.Sprint(test.key, " after ", test.wait)
+			same(t, what+": status", test.status, resp.StatusCode)
+			same(t, what+": Retry-After", test.retryAfter, resp.Header.Get("Retry-After"))
 		})
 	}
 	inBubble(t, func(t *testing.T, s *service) {
 		s.limits.minute = 2 * time.Second
 		got := s.statuses("both GET /pets" + strings.Repeat("; both GET /pets", 11))
-		if want := "200" + strings.Repeat(" 429", 10) + " 403"; got != want {
-			t.Errorf("statuses %s, want %s", got, want)
-		}
+		same(t, "statuses", "200"+strings.Repeat(" 429", 10)+" 403", got)
 		time.Sleep(5*time.Minute - 2*time.Second)
-		if got := s.statuses("both GET /pets; both GET /pets"); got != "403 429" {
-			t.Errorf("at the end of the ban: statuses %s", got)
-		}
+		same(t, "statuses at the end of the ban", "403 429", s.statuses("both GET /pets; both GET /pets"))
 	})
 }

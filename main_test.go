@@ -372,9 +372,7 @@ func TestOrigins(t *testing.T) {
 		{"x", false},
 		{"", false},
 	} {
-		if got := isOrigin(test.origin); got != test.valid {
-			t.Errorf("%q: %v, want %v", test.origin, got, test.valid)
-		}
+		same(t, fmt.Sprintf("%q is an origin", test.origin), test.valid, isOrigin(test.origin))
 	}
 }
 

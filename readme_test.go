@@ -315,8 +315,6 @@ func TestGitignore(t *testing.T) {
 	} {
 		check := exec.Command("git", "check-ignore", "-q", name)
 		check.Dir = directory
-		if ignored := check.Run() == nil; ignored != want {
-			t.Errorf("%s: ignored %v, want %v", name, ignored, want)
-		}
+		same(t, name+" is ignored", want, check.Run() == nil)
 	}
 }

@@ -182,9 +182,7 @@ func TestConcurrentWrites(t *testing.T) {
 		})
 	}
 	writers.Wait()
-	if n := len(s.view().categories.records); n != 4+clients*each {
-		t.Errorf("%d categories, want %d", n, 4+clients*each)
-	}
+	same(t, "number of categories", 4+clients*each, len(s.view().categories.records))
 	expectSaved(t, s)
 }
 
@@ -403,9 +401,7 @@ func TestTwoServersOnOneFile(t *testing.T) {
 			}
 		}
 	}
-	if owners != 1 {
-		t.Errorf("%d of the two servers can save, want 1", owners)
-	}
+	same(t, "servers that can save", 1, owners)
 }
 
 // A server that starts without a file does not overwrite the one that another server has just made.
@@ -534,9 +530,7 @@ func TestLastID(t *testing.T) {
 		s.expect(step{"POST /categories", `{"name":"c"}`, 503, "No ids are left: the last one is 2147483647."})
 		s = newService(t, s.store.path)
 		s.expect(step{"POST /categories", `{"name":"c"}`, 503, "No ids are left"})
-		if got := s.do("DELETE /categories/2147483647", "").StatusCode; got != deletion {
-			t.Errorf("deletion: status %d, want %d", got, deletion)
-		}
+		same(t, "status of a deletion", deletion, s.do("DELETE /categories/2147483647", "").StatusCode)
 	}
 }
 
