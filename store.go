@@ -156,8 +156,8 @@ type snapshot struct {
 }
 
 // decodeSnapshot decodes a snapshot, which a person may have edited: what is left out counts as empty. The error names
-// the line that is wrong, if it is known. Names may be in any letter case. None must occur twice: encoding/json does
-// not notice, and would mix the records of two lists.
+// the line that is wrong, if it is known. Names may be in any letter case. A name must not occur twice: encoding/json
+// does not notice, and would mix the records of the two lists.
 func decodeSnapshot(data []byte) (*snapshot, error) {
 	if i, err := checkJSON(data); err != nil {
 		return nil, fmt.Errorf("line %d: %w", lineAt(data, i), err)
@@ -349,10 +349,12 @@ func (s *Store) readFile() ([]byte, error) {
 // removeLeftovers removes the temporary files that killed servers left behind: those with only digits after ".saving-".
 // A server that is in the middle of a save to the same file loses its own, and that save fails.
 func (s *Store) removeLeftovers() {
-	names, _ := filepath.Glob(s.path + ".saving-[0-9]*")
-	for _, name := range names {
-		if strings.TrimRight(name, "0123456789") == s.path+".saving-" {
-			os.Remove(name)
+	directory := filepath.Dir(s.path)
+	entries, _ := os.ReadDir(directory)
+	for _, entry := range entries {
+		number, found := strings.CutPrefix(entry.Name(), filepath.Base(s.path)+".saving-")
+		if found && number != "" && strings.Trim(number, "0123456789") == "" {
+			os.Remove(filepath.Join(directory, entry.Name()))
 		}
 	}
 }
