@@ -612,8 +612,8 @@ var contentTypes = map[string]string{
 // getDocument returns the document that the path names. The Content-Security-Policy keeps the page from loading
 // anything that this server does not serve.
 func (s *Server) getDocument(r *http.Request) (response, error) {
-	name := path.Base(r.URL.Path) // of /, /openapi.json or /docs/{file}
-	if name == "/" {
+	name := strings.TrimPrefix(r.URL.Path[1:], "docs/") // of /, /openapi.json or /docs/{file}
+	if name == "" {
 		name = "index.html"
 	}
 	body, err := documents.ReadFile("docs/" + name)

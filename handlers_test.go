@@ -737,6 +737,7 @@ func TestPages(t *testing.T) {
 		{"/healthz", "application/json", 200},
 		{"/docs/none.html", "application/json", 404},
 		{"/docs/..%2fmain.go", "application/json", 404},
+		{"/docs/none%2findex.html", "application/json", 404},
 	} {
 		resp := s.do("GET "+test.target, "", "Authorization")
 		same(t, test.target+": status", test.status, resp.StatusCode)
