@@ -221,8 +221,8 @@ func (s *service) checkHeader(r *http.Request, recorder *httptest.ResponseRecord
 	}
 }
 
-// errorCodes are those that clients know. They are written out here, so that none changes by accident. If you add one on
-// purpose, add it here too.
+// errorCodes are those that clients know. They are written out here, so that none changes by accident. If you add one
+// on purpose, add it here too.
 var errorCodes = map[int]string{
 	400: "invalid_request",
 	401: "unauthorized",
@@ -251,7 +251,7 @@ func (s *service) checkError(recorder *httptest.ResponseRecorder) {
 	}
 	code, known := errorCodes[recorder.Code]
 	if got.Status != recorder.Code || got.Code != code || !known {
-		s.t.Errorf("status %d has the Error object %s", recorder.Code, recorder.Body)
+		s.t.Errorf("status %d: errorCodes has %q, but the Error object is %s", recorder.Code, code, recorder.Body)
 	}
 	same(s.t, "Content-Type of an Error object", "application/json", recorder.Header().Get("Content-Type"))
 	if internals.MatchString(got.Message) || !strings.HasSuffix(got.Message, ".") {

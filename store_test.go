@@ -468,8 +468,8 @@ func TestBrokenFile(t *testing.T) {
 	}
 }
 
-// If there is no file to read at its path, and none can be written, a start fails with one line that names the path, and
-// leaves no file.
+// If no file can be read at its path, and none written, a start fails with one line that names the path, and leaves no
+// file.
 func TestRefusedPaths(t *testing.T) {
 	directory := t.TempDir()
 	in := func(name string) string { return filepath.Join(directory, name) }
