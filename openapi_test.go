@@ -200,9 +200,16 @@ func TestDescription(t *testing.T) {
 		"GET /inventory/{petId} getInventory [inventory] [200 400 401 403 404 429 500 503]",
 		"PATCH /inventory/{petId} updateInventory [inventory] [200 400 401 403 404 413 415 429 500 503] experimental",
 	}
-	slices.Sort(want)
-	slices.Sort(got)
-	same(t, "operations", want, got)
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			t.Errorf("want the operation %s", line)
+		}
+	}
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			t.Errorf("got the operation %s", line)
+		}
+	}
 	same(t, "number of described operations", len(want), len(d.operations))
 
 	names := slices.Collect(maps.Keys(d.Components.Schemas))
