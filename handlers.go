@@ -31,13 +31,15 @@ type request struct {
 	body []byte
 }
 
-// A response is JSON, unless its header has another Content-Type. If there is an error, that makes
-// the status and the body, but the header is sent all the same.
+// A response is JSON, unless its header has another Content-Type.
 type response struct {
 	status int
 	body   []byte
 	header http.Header
 }
+
+// A handler serves a request: an operation, on the store, or a route that needs none.
+type handler func(*http.Request) (response, error)
 
 // operations are what docs/openapi.json describes, each with its pattern for the mux.
 var operations = map[string]operation{
@@ -99,7 +101,10 @@ var deprecation = http.Header{
 
 func getPet(st *state, r *request) (response, error) {
 	resp, err := get(&st.pets, r)
-	resp.header = deprecation // beside an error, too
+	if e, ok := errors.AsType[*Error](err); ok {
+		return response{}, e.with(deprecation)
+	}
+	resp.header = deprecation
 	return resp, err
 }
 
@@ -274,7 +279,8 @@ func respond[T any](r *record[T]) (response, error) {
 	return response{status: http.StatusOK, body: r.json}, nil
 }
 
-// created returns the response to the POST that made a record, unless its id is too large.
+// created returns the response to the POST that made a record, or an error if that has an id beyond
+// the last one: the record is then forgotten.
 func created[T any](r *request, made *record[T]) (response, error) {
 	if made.id > maxID {
 		return response{}, newError(http.StatusServiceUnavailable,
@@ -403,17 +409,21 @@ func readBody(r *http.Request) ([]byte, error) {
 // decode reads the body into a shape.
 func (r *request) decode(into shape) error { return decode(r.body, into) }
 
-// A handler serves a request without seeing the limits or a ResponseWriter.
-type handler func(*http.Request) (response, error)
-
-// options are how a server behaves, as the flags say. Without flags, it is the zero value.
+// options are how a server behaves: what the flags say, and where it is. Without flags, it is the
+// zero value.
 type options struct {
-	baseURL string        // of this server, for openapi.json; empty for http://localhost:8080
-	origin  string        // web pages of this origin may call the API; empty for none
-	delay   time.Duration // hold back each response of the API for this long
-	fail    share         // of the requests that the limits let through: fail them
-	drop    share         // of those that are carried out: do not respond to them
-	verbose bool          // log each request
+	baseURL  string // of this server, for openapi.json; empty for http://localhost:8080
+	demoKeys string // for the page to offer; empty if they are not in use
+	origin   string // web pages of this origin may call the API; empty for none
+	verbose  bool   // log each request
+	faults
+}
+
+// faults are what the responses of the API suffer on purpose.
+type faults struct {
+	fail  share         // of the requests that the limits let through: answer them with 503
+	delay time.Duration // hold back each response
+	drop  share         // of the requests that are carried out: close the connection
 }
 
 // A share is the first m of every n requests, or none if n is 0. It counts them itself. It is a
@@ -448,21 +458,25 @@ type Server struct {
 
 func newServer(store *Store, limits *Limits, logger *log.Logger, opts *options) *Server {
 	s := &Server{opts, store, limits, logger, http.NewServeMux(), time.Now()}
-	const limited, open = true, false
 	for pattern, op := range operations {
-		s.mux.Handle(pattern, s.wrap(s.handlerOf(op), limited))
+		s.mux.Handle(pattern, s.wrap(s.handlerOf(op), limits, &opts.faults))
 	}
-	s.mux.Handle("/", s.wrap(s.noRoute, limited))
-	s.mux.Handle("GET /healthz", s.wrap(s.getHealth, open))
-	s.mux.Handle("GET /openapi.json", s.wrap(s.getDescription, open))
-	s.mux.Handle("GET /docs/openapi.json", s.wrap(s.getDescription, open))
-	s.mux.Handle("GET /{$}", s.wrap(getDocument, open))
-	s.mux.Handle("GET /docs/{file}", s.wrap(getDocument, open))
-	s.mux.Handle("GET /docs/keys.json", s.wrap(s.getKeys, open))
+	s.mux.Handle("/", s.wrap(s.noRoute, limits, &opts.faults))
+	s.handleOpen("GET /healthz", s.getHealth)
+	s.handleOpen("GET /openapi.json", s.getDescription)
+	s.handleOpen("GET /docs/openapi.json", s.getDescription)
+	s.handleOpen("GET /docs/keys.json", s.getKeys)
+	s.handleOpen("GET /docs/{file}", getDocument)
+	s.handleOpen("GET /{$}", getDocument)
 	if s.origin != "" {
-		s.mux.Handle("OPTIONS /", s.wrap(preflight, open))
+		s.handleOpen("OPTIONS /", preflight)
 	}
 	return s
+}
+
+// handleOpen adds a route that is no part of the API: it has no limits and no faults.
+func (s *Server) handleOpen(pattern string, h handler) {
+	s.mux.Handle(pattern, s.wrap(h, nil, new(faults)))
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
@@ -482,8 +496,7 @@ func (s *Server) handlerOf(op operation) handler {
 	}
 }
 
-// write runs an operation in a transaction. If that fails, no header of the response is sent: there
-// is no Location of a pet that was not saved.
+// write runs an operation in a transaction.
 func (s *Server) write(op operation, r *request) (response, error) {
 	next := s.store.begin()
 	defer s.store.end()
@@ -498,33 +511,31 @@ func (s *Server) write(op operation, r *request) (response, error) {
 }
 
 var errOnPurpose = newError(http.StatusServiceUnavailable,
-	"The flag -fail asked for this error, and nothing was changed; retry after one second.")
+	"The flag -fail asked for this error, and nothing was changed; retry after one second.").
+	with(http.Header{"Retry-After": {"1"}})
 
-// wrap makes an http.Handler of a handler: a request is counted, perhaps failed on purpose,
-// handled, held back, perhaps dropped, and responded to. On a route that is not limited, since it
-// is no part of the API, it is just handled and responded to.
-func (s *Server) wrap(h handler, limited bool) http.Handler {
+// wrap makes an http.Handler of a handler. It alone sees the ResponseWriter. The limits are nil for
+// an open route.
+func (s *Server) wrap(h handler, limits *Limits, f *faults) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
-		var q quota
-		var resp response
 		var err error
-		if limited {
-			q, err = s.limits.admit(r, begin)
-			if err == nil && s.fail.next() {
-				q.wait, err = time.Second, errOnPurpose
-			}
+		if limits != nil {
+			var q quota
+			q, err = limits.admit(r, begin)
+			q.setHeaders(w.Header())
 		}
+		if err == nil && f.fail.next() {
+			err = errOnPurpose
+		}
+		var resp response
 		if err == nil {
 			resp, err = call(h, r)
 		}
-		if limited {
-			time.Sleep(s.delay)
-			if err == nil && s.drop.next() {
-				s.log(r, "dropped", begin)
-				panic(http.ErrAbortHandler) // makes net/http close the connection
-			}
-			q.setHeaders(w.Header())
+		time.Sleep(f.delay)
+		if err == nil && f.drop.next() {
+			s.log(r, "dropped", begin)
+			panic(http.ErrAbortHandler) // makes net/http close the connection
 		}
 		status := s.send(w, resp, err)
 		s.log(r, strconv.Itoa(status), begin)
@@ -561,7 +572,7 @@ func (s *Server) send(w http.ResponseWriter, resp response, err error) (status i
 			e = newError(http.StatusInternalServerError,
 				"The server failed on this request; try again, and report it if it fails again.")
 		}
-		resp.status, resp.body = e.Status, encode(e)
+		resp = response{e.Status, encode(e), e.header}
 	}
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
@@ -569,9 +580,6 @@ func (s *Server) send(w http.ResponseWriter, resp response, err error) (status i
 		header.Set("Access-Control-Allow-Origin", s.origin)
 		header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
 			"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset")
-	}
-	if resp.status == http.StatusUnauthorized {
-		header.Set("WWW-Authenticate", "Bearer")
 	}
 	if resp.body != nil {
 		header.Set("Content-Type", "application/json")
@@ -603,8 +611,8 @@ func (s *Server) noRoute(r *http.Request) (response, error) {
 		return response{}, errNoPath
 	}
 	allow := strings.Join(allowed, ", ")
-	return response{header: http.Header{"Allow": {allow}}},
-		newError(http.StatusMethodNotAllowed, "Method not allowed; this path supports %s.", allow)
+	return response{}, newError(http.StatusMethodNotAllowed,
+		"Method not allowed; this path supports %s.", allow).with(http.Header{"Allow": {allow}})
 }
 
 // preflight lets web pages of the allowed origin call the API: their browser asks first, without a
@@ -629,10 +637,7 @@ func (s *Server) getHealth(*http.Request) (response, error) {
 
 // getKeys returns the demo keys, for the page to offer, or an empty array if they are not in use.
 func (s *Server) getKeys(*http.Request) (response, error) {
-	if s.limits.demoHost == "" {
-		return response{status: http.StatusOK, body: []byte("[]")}, nil
-	}
-	return response{status: http.StatusOK, body: []byte(demoKeys)}, nil
+	return response{status: http.StatusOK, body: []byte(cmp.Or(s.demoKeys, "[]"))}, nil
 }
 
 // documents are the description of the API and the page that shows it.

@@ -293,13 +293,6 @@ func writeList[T any](b *bufio.Writer, name string, records []*record[T]) {
 //go:embed docs/sample.json
 var sample []byte
 
-var (
-	errUnsaved = newError(http.StatusServiceUnavailable,
-		"The server cannot save to its disk, so it changes nothing; try again later.")
-	errForeign = newError(http.StatusServiceUnavailable, "Another program has changed the "+
-		"server's file, so the server changes nothing; restart it to read that file.")
-)
-
 // A Store holds the current state in memory, and its snapshot in a file. Reads take the current
 // state and need no lock. A write is a transaction:
 //
@@ -321,22 +314,24 @@ type Store struct {
 // the file is not a whole and valid snapshot, and leaves it untouched. If path is empty, the store
 // has the sample in memory only.
 func openStore(path string, logger *log.Logger) (*Store, error) {
-	s := &Store{path: path, logger: logger}
 	data, seen, err := readFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if seen == nil {
+		data = sample
 	}
 	first, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	s := &Store{path: path, logger: logger, seen: seen}
 	s.current.Store(first)
-	s.seen = seen
 	if path == "" {
 		return s, nil
 	}
 	removeLeftovers(path)
-	if seen == nil { // there is no file yet
+	if seen == nil {
 		if err := s.replaceFile(first); err != nil {
 			return nil, fmt.Errorf("%s: the first save failed: %w", path, err)
 		}
@@ -344,18 +339,18 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 	return s, nil
 }
 
-// readFile returns what the file holds, and its info just before. If there is no file, or path is
-// empty, it returns the sample and nil.
+// readFile returns what the file holds, and what it was just before that. If there is no file, or
+// path is empty, both are nil.
 func readFile(path string) ([]byte, fs.FileInfo, error) {
 	if path == "" {
-		return sample, nil, nil
+		return nil, nil, nil
 	}
 	seen, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
 			return nil, nil, fmt.Errorf("%s: its directory does not exist", path)
 		}
-		return sample, nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -403,6 +398,13 @@ func (s *Store) commit(next *state) error {
 	return nil
 }
 
+var (
+	errUnsaved = newError(http.StatusServiceUnavailable,
+		"The server cannot save to its disk, so it changes nothing; try again later.")
+	errForeign = newError(http.StatusServiceUnavailable, "Another program has changed the "+
+		"server's file, so the server changes nothing; restart it to read that file.")
+)
+
 // save replaces the file with a snapshot of st. It logs a failure when it begins and when what
 // clients are told changes, and it logs that saving works again.
 func (s *Store) save(st *state) error {
@@ -414,7 +416,7 @@ func (s *Store) save(st *state) error {
 		return nil
 	}
 	told := errUnsaved
-	if errors.Is(err, errForeign) {
+	if errors.Is(err, errChanged) {
 		told = errForeign
 	}
 	if s.fault.Swap(told) != told {
@@ -424,24 +426,32 @@ func (s *Store) save(st *state) error {
 }
 
 // replaceFile replaces the file with a snapshot of st. At every moment, even after a power failure,
-// the file is the old snapshot or the new one, whole:
-//
-//  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise a power
-//     failure could leave the file empty.
-//  2. The temporary file is renamed over the file, unless another program has changed the file.
-//  3. The directory is synced. Otherwise the rename could be undone, and an acknowledged write with
-//     it.
-//
-// If only the last step fails, the write is refused, but the file has it until the next save.
+// the file is the old snapshot or the new one, whole. If only the last step fails, the write is
+// refused, but the file has it until the next save.
 func (s *Store) replaceFile(st *state) error {
 	directory := filepath.Dir(s.path)
 	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+tempSuffix+"*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // does nothing after the rename
-	written, err := s.writeTemp(temp, st)
+	defer os.Remove(temp.Name()) // does nothing once it is renamed
+	defer temp.Close()           // does nothing once it is closed
+	if old, err := os.Stat(s.path); err == nil {
+		if err := temp.Chmod(old.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	if err := writeSnapshot(temp, st); err != nil {
+		return err
+	}
+	if err := temp.Sync(); err != nil { // or a power failure could leave the file empty
+		return err
+	}
+	written, err := temp.Stat()
 	if err != nil {
+		return err
+	}
+	if err := temp.Close(); err != nil {
 		return err
 	}
 	if err := s.checkFile(); err != nil {
@@ -451,28 +461,12 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	s.seen = written
-	return syncDirectory(directory)
+	return syncDirectory(directory) // or a power failure could undo the rename
 }
 
-// writeTemp writes a snapshot of st to the temporary file, with the permission bits of the file if
-// there is one, syncs it and closes it.
-func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
-	defer temp.Close()
-	if old, err := os.Stat(s.path); err == nil {
-		if err := temp.Chmod(old.Mode().Perm()); err != nil {
-			return nil, err
-		}
-	}
-	if err := writeSnapshot(temp, st); err != nil {
-		return nil, err
-	}
-	if err := temp.Sync(); err != nil {
-		return nil, err
-	}
-	return temp.Stat()
-}
+var errChanged = errors.New("another program has changed the file; restart the server to read it")
 
-// checkFile fails with errForeign if the file is not the one that this process last read or wrote.
+// checkFile fails with errChanged if the file is not the one that this process last read or wrote.
 // A missing file is fine: the save writes it again. Two servers that save at the same instant can
 // still overwrite each other; the one whose file is overwritten notices at its next save.
 func (s *Store) checkFile() error {
@@ -485,7 +479,7 @@ func (s *Store) checkFile() error {
 	}
 	if !os.SameFile(info, s.seen) || // false if s.seen is nil
 		info.Size() != s.seen.Size() || !info.ModTime().Equal(s.seen.ModTime()) {
-		return errForeign
+		return errChanged
 	}
 	return nil
 }
