@@ -812,7 +812,7 @@ func TestBaseURL(t *testing.T) {
 func TestKeysOfThePage(t *testing.T) {
 	s := freshService(t)
 	s.expect(step{"GET /docs/keys.json", ``, 200, "[]"})
-	s.demoKeys = demoKeys
+	s.limits.demo = true
 	s.expect(step{"GET /docs/keys.json", ``, 200, demoKeys})
 }
 

@@ -92,7 +92,7 @@ func expectSaved(t testing.TB, s *Store) {
 func addCategory(s *Store, name string) error {
 	next := s.begin()
 	defer s.end()
-	id := next.categories.nextID()
+	id := next.categories.last + 1
 	next.categories.add(id, Category{id, NewCategory{Name: name}})
 	return s.commit(next)
 }
@@ -292,10 +292,10 @@ func TestLogOfFailures(t *testing.T) {
 func TestPanicInAChange(t *testing.T) {
 	s := newService(t, freshFile(t))
 	before := text(t, s.store.view())
-	s.mux.Handle("POST /boom", s.wrap(s.handlerOf(func(next *state, _ *request) (response, error) {
+	s.mux.Handle("POST /boom", s.limited(s.handlerOf(func(next *state, _ *request) (response, error) {
 		next.removePet(1)
 		panic("boom")
-	}), s.limits, new(faults)))
+	})))
 	s.expect(step{"POST /boom", "", 500, "The server failed on this request"})
 	if got := s.log.String(); !strings.Contains(got, "panic: boom") || !strings.Contains(got, "store_test.go") {
 		t.Errorf("the log has no stack: %s", got)
@@ -674,8 +674,8 @@ func TestOldStatesStay(t *testing.T) {
 	body := NewPet{Name: "new", CategoryID: 1, Status: Sold}
 	for range 50 {
 		for _, change := range []func(*state){
-			func(next *state) { next.addPet(next.pets.nextID(), body) },
-			func(next *state) { next.addPet(next.pets.nextID(), body) },
+			func(next *state) { next.addPet(next.pets.last+1, body) },
+			func(next *state) { next.addPet(next.pets.last+1, body) },
 			func(next *state) { next.replacePet(next.pets.last-1, NewPet{"old", 1, Pending}) },
 			func(next *state) { next.removePet(next.pets.last) },
 		} {
