@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// serveBare is what the server is measured against: net/http and its mux, sending ready-made responses of the server.
-// Each is given as a pattern, a newline, and the bytes to send.
+// serveBare is what the server is measured against: net/http and its mux, sending ready-made
+// responses of the server. Each is given as a pattern, a newline, and the bytes to send.
 func serveBare(responses []string) {
 	mux := http.NewServeMux()
 	for _, response := range responses {
@@ -100,10 +100,12 @@ func drive(b testing.TB, p *process, request string, n int) round {
 	return round{(cpu(b, p.Process.Pid) - before) / time.Duration(n), float64(n) / time.Since(begin).Seconds()}
 }
 
-// loadHeader ends the request line of a request to drive, and has a key whose limits cannot be reached.
+// loadHeader ends the request line of a request to drive, and has a key whose limits cannot be
+// reached.
 const loadHeader = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
 
-// compareRounds returns how many rounds a comparison has. Comparisons take minutes, so they run only when asked for:
+// compareRounds returns how many rounds a comparison has. Comparisons take minutes, so they run
+// only when asked for:
 //
 //	COMPARE=5 go test -run - -bench 'AgainstBare|MillionPets'
 func compareRounds(b *testing.B) int {
@@ -116,8 +118,9 @@ func compareRounds(b *testing.B) int {
 	return rounds
 }
 
-// BenchmarkAgainstBare compares the processor time of a request with that of net/http alone, which sends the same
-// response ready-made. Each round measures both, one right after the other; the ratio is that of the best rounds.
+// BenchmarkAgainstBare compares the processor time of a request with that of net/http alone, which
+// sends the same response ready-made. Each round measures both, one right after the other; the
+// ratio is that of the best rounds.
 func BenchmarkAgainstBare(b *testing.B) {
 	rounds := compareRounds(b)
 	keys := unlimitedKeys(b, b.TempDir())
@@ -142,7 +145,8 @@ func BenchmarkAgainstBare(b *testing.B) {
 	s := newService(b, "")
 	s.store.current.Store(manyPets(1000))
 	var responses []string
-	// The mux of the bare server does not look at the query, so there each list has a path of its own.
+	// The mux of the bare server does not look at the query, so there each list has a path of its
+	// own.
 	for i, pattern := range []string{"GET /pets/{petId}", "GET /twenty", "GET /hundred", "POST /pets"} {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(kinds[i].request)))
 		if err != nil {

@@ -29,13 +29,15 @@ type shelf struct {
 	acknowledged int
 }
 
-// A change is what a write asks for. An id of 0 is one that the server is to assign; an empty state is a deletion.
+// A change is what a write asks for. An id of 0 is one that the server is to assign; an empty state
+// is a deletion.
 type change struct {
 	id    int64
 	state string
 }
 
-// send sends a write and, once it is acknowledged, notes the change. It reports false if the server is gone.
+// send sends a write and, once it is acknowledged, notes the change. It reports false if the server
+// is gone.
 func (s *shelf) send(method, path, body string, want change) bool {
 	s.pending = &want
 	r, _ := http.NewRequest(method, s.url+path, strings.NewReader(body))
@@ -110,8 +112,9 @@ func onDisk(t *testing.T, file string) map[int64]string {
 	return found
 }
 
-// TestCrash ends the program with a signal while 16 clients write, and compares what it acknowledged with what the next
-// start finds. It does so twice for each signal, or as often as CRASH_ROUNDS says.
+// TestCrash ends the program with a signal while 16 clients write, and compares what it
+// acknowledged with what the next start finds. It does so twice for each signal, or as often as
+// CRASH_ROUNDS says.
 func TestCrash(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
@@ -183,8 +186,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestSoak reads, writes and deletes at full speed for as many seconds as SOAK says. All that is created is deleted
-// again, so the memory in use must be the same halfway through and at the end.
+// TestSoak reads, writes and deletes at full speed for as many seconds as SOAK says. All that is
+// created is deleted again, so the memory in use must be the same halfway through and at the end.
 func TestSoak(t *testing.T) {
 	seconds, err := strconv.Atoi(os.Getenv("SOAK"))
 	if err != nil {

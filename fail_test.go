@@ -68,7 +68,7 @@ func TestWhatFailDoes(t *testing.T) {
 	same(t, "Location", "", resp.Header.Get("Location"))
 	same(t, "requests left", "39", resp.Header.Get("X-RateLimit-Remaining"))
 	s.restart(time.Minute, &options{})
-	s.expect(step{request: "GET /pets?after=5", status: 200, want: "[]"})
+	s.expect("GET /pets?after=5", "", 200, "[]")
 }
 
 // With -drop M/N, the first M of every N requests that are carried out get no response, but what
@@ -135,8 +135,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// With -minute 2s, the minute of keys and of strangers lasts two seconds, and a ban ten. A day is as
-// long as ever.
+// With -minute 2s, the minute of keys and of strangers lasts two seconds, and a ban ten. A day is
+// as long as ever.
 func TestMinute(t *testing.T) {
 	for _, test := range []struct {
 		requests   int // all at once

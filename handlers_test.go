@@ -21,8 +21,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// This is how a handler is tested with nothing but the standard library: make a request, let the handler write its
-// response to a recorder, and look at what it recorded.
+// This is how a handler is tested with nothing but the standard library: make a request, let the
+// handler write its response to a recorder, and look at what it recorded.
 func TestOnePet(t *testing.T) {
 	handler := freshService(t)
 	request := httptest.NewRequest("GET", "/pets/1", nil)
@@ -43,7 +43,8 @@ type service struct {
 	spec description
 }
 
-// Most tests use the key big, whose limits no test can reach. The others are for tests of the limits.
+// Most tests use the key big, whose limits no test can reach. The others are for tests of the
+// limits.
 const testKeys = `[
 {"key": "big", "plan": "enterprise", "perMinute": 2147483647, "perDay": 2147483647},
 {"key": "forty", "plan": "enterprise", "perMinute": 40, "perDay": 100},
@@ -56,7 +57,8 @@ const testKeys = `[
 {"key": "business", "plan": "business"}
 ]`
 
-// newService returns a service that keeps its records in the file, or in memory alone if that is empty.
+// newService returns a service that keeps its records in the file, or in memory alone if that is
+// empty.
 func newService(t testing.TB, file string) *service {
 	t.Helper()
 	var logged bytes.Buffer
@@ -85,47 +87,36 @@ func freshService(t testing.TB) *service {
 	return newService(t, freshFile(t))
 }
 
-// A step is a request and the response that it must get.
-type step struct {
-	request string // method and target, such as "GET /pets/1"
-	body    string
-	status  int
-	want    string // the whole JSON of a success, or a part of the message of an error
-}
-
-// expect sends the request of a step and compares the response with the wanted one. White space between the values of
-// the JSON does not matter; the order of the fields does.
-func (s *service) expect(step step) {
+// expect sends a request, such as "GET /pets/1", and compares the response with the status and what
+// is wanted: the whole JSON of a success, or a part of the message of an error. White space between
+// the values of the JSON does not matter; the order of the fields does.
+func (s *service) expect(request, body string, status int, want string) {
 	s.t.Helper()
-	resp := s.do(step.request, step.body)
-	body, _ := io.ReadAll(resp.Body)
-	want, got := step.want, string(body)
-	if step.status >= 400 && resp.StatusCode == step.status {
-		got = message(body)
+	resp := s.do(request, body)
+	sent, _ := io.ReadAll(resp.Body)
+	got := string(sent)
+	if status >= 400 && resp.StatusCode == status {
+		got = message(sent)
 		if strings.Contains(got, want) {
 			return
 		}
 	}
-	same(s.t, fmt.Sprintf("%s %.200s", step.request, step.body),
-		fmt.Sprintf("status %d\n\n%s", step.status, indent(want)),
+	same(s.t, fmt.Sprintf("%s %.200s", request, body),
+		fmt.Sprintf("status %d\n\n%s", status, indent(want)),
 		fmt.Sprintf("status %d\n\n%s", resp.StatusCode, indent(got)))
 }
 
-// expectHealth expects a status of GET /healthz. A healthy response has the time of the start.
-func (s *service) expectHealth(status int) {
+// expectHealthy expects that GET /healthz is well, and has the time of the start.
+func (s *service) expectHealthy() {
 	s.t.Helper()
-	if status != 200 {
-		s.expect(step{"GET /healthz", "", status, ""})
-		return
-	}
 	started := s.started.UTC().Format(time.RFC3339Nano)
-	s.expect(step{"GET /healthz", "", 200, fmt.Sprintf(`{"status":"ok","started":%q}`, started)})
+	s.expect("GET /healthz", "", 200, fmt.Sprintf(`{"status":"ok","started":%q}`, started))
 }
 
 // refuse expects the status 400.
 func (s *service) refuse(request, body, want string) {
 	s.t.Helper()
-	s.expect(step{request, body, 400, want})
+	s.expect(request, body, 400, want)
 }
 
 // same reports how what was got differs from what is wanted. The test goes on.
@@ -151,8 +142,8 @@ func indent(text string) string {
 	return b.String()
 }
 
-// do sends a request with the key big, unless a header line says otherwise, and returns the response. The test fails if
-// the response lacks anything that every response must have: see check.
+// do sends a request with the key big, unless a header line says otherwise, and returns the
+// response. The test fails if the response lacks anything that every response must have: see check.
 func (s *service) do(request, body string, header ...string) *http.Response {
 	s.t.Helper()
 	method, target, _ := strings.Cut(request, " ")
@@ -192,8 +183,8 @@ var (
 	durations = regexp.MustCompile(` [0-9.]+(ns|µs|ms|s)\n`)
 )
 
-// check reports a response of the API that lacks a rate header, or has a status or header that is not described, and
-// any error without an Error object.
+// check reports a response of the API that lacks a rate header, or has a status or header that is
+// not described, and any error without an Error object.
 func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 	s.t.Helper()
 	_, pattern := s.mux.Handler(r)
@@ -219,8 +210,9 @@ func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 	}
 }
 
-// checkHeader reports a header that is described as required but missing, and one that is not described. Those of every
-// JSON body, and those for web pages of another origin, need no description.
+// checkHeader reports a header that is described as required but missing, and one that is not
+// described. Those of every JSON body, and those for web pages of another origin, need no
+// description.
 func (s *service) checkHeader(r *http.Request, recorder *httptest.ResponseRecorder, described describedResponse) {
 	s.t.Helper()
 	got := canonical(recorder.Header())
@@ -243,8 +235,8 @@ func (s *service) checkHeader(r *http.Request, recorder *httptest.ResponseRecord
 	}
 }
 
-// errorCodes are those that clients know. They are written out here, so that none changes by accident. If you add one
-// on purpose, add it here too.
+// errorCodes are those that clients know. They are written out here, so that none changes by
+// accident. If you add one on purpose, add it here too.
 var errorCodes = map[int]string{
 	400: "invalid_request",
 	401: "unauthorized",
@@ -262,7 +254,8 @@ var errorCodes = map[int]string{
 // internals matches what no client should see.
 var internals = regexp.MustCompile(`json: |struct|int64|0x|\.go|/tmp|goroutine|\n`)
 
-// checkError reports a body that is not an Error object with the code of its status and a message for the client.
+// checkError reports a body that is not an Error object with the code of its status and a message
+// for the client.
 func (s *service) checkError(recorder *httptest.ResponseRecorder) {
 	s.t.Helper()
 	var got Error
@@ -283,116 +276,116 @@ func (s *service) checkError(recorder *httptest.ResponseRecorder) {
 
 func TestPets(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{"GET /pets/1", ``, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`})
-	s.expect(step{"GET /pets?limit=2", ``, 200,
+	s.expect("GET /pets/1", ``, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
+	s.expect("GET /pets?limit=2", ``, 200,
 		`[{"id":1,"name":"Rex","categoryId":1,"status":"available"},
-		  {"id":2,"name":"Bella","categoryId":1,"status":"pending"}]`})
-	s.expect(step{"GET /pets?status=sold", ``, 200, `[{"id":4,"name":"Tom","categoryId":2,"status":"sold"}]`})
-	s.expect(step{"GET /pets?status=sold&categoryId=1", ``, 200, "[]"})
-	s.expect(step{"GET /pets?categoryId=3", ``, 200, `[{"id":5,"name":"Clover","categoryId":3,"status":"available"}]`})
-	s.expect(step{"GET /pets?categoryId=77", ``, 200, "[]"})
-	s.expect(step{"POST /pets", `{"name":"Luna","categoryId":2}`, 201,
-		`{"id":6,"name":"Luna","categoryId":2,"status":"available"}`})
-	s.expect(step{"GET /inventory/6", ``, 200, `{"petId":6,"quantity":0,"status":"available"}`})
-	s.expect(step{"PATCH /inventory/6", `{"quantity":9}`, 200, `{"petId":6,"quantity":9,"status":"available"}`})
-	s.expect(step{"PUT /pets/6", `{"name":"Luna 2","categoryId":3,"status":"sold"}`, 200,
-		`{"id":6,"name":"Luna 2","categoryId":3,"status":"sold"}`})
-	s.expect(step{"GET /inventory/6", ``, 200, `{"petId":6,"quantity":9,"status":"sold"}`})
-	s.expect(step{"PUT /pets/6", `{"name":"Luna 3","categoryId":3}`, 200,
-		`{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`})
-	s.expect(step{"GET /pets/6", ``, 200, `{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`})
-	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`}) // it names no pet
-	s.expect(step{"DELETE /pets/6", ``, 204, ``})
-	s.expect(step{"DELETE /pets/6", ``, 404, "/pets/6 does not exist; GET /pets lists what does."})
-	s.expect(step{"GET /pets/6", ``, 404, "/pets/6 does not exist"})
-	s.expect(step{"GET /inventory/6", ``, 404, "/inventory/6 does not exist; GET /inventory lists what does."})
-	s.expect(step{"POST /pets", `{"name":"Next","categoryId":2}`, 201,
-		`{"id":7,"name":"Next","categoryId":2,"status":"available"}`})
-	s.expect(step{"POST /pets", `{"name":"Lost","categoryId":77}`, 400,
-		"categoryId 77 does not exist; use the id of an existing category."})
-	s.expect(step{"POST /pets", `{"name":"Lost","categoryId":-9223372036854775808}`, 400, "does not exist; use the id"})
-	s.expect(step{"PUT /pets/7", `{"name":"Lost","categoryId":77}`, 400, "categoryId 77 does not exist; use the id"})
-	s.expect(step{"PUT /pets/77", `{"name":"Lost","categoryId":1}`, 404, "/pets/77 does not exist; GET /pets lists what does."})
-	s.expect(step{"PUT /pets/x", `{"name":"Lost","categoryId":1}`, 400, `The id "x" in the path must be`})
-	s.expect(step{"DELETE /pets/2", ``, 409, "Order 2 names this pet"})
-	s.expect(step{"DELETE /store/orders/2", ``, 204, ``})
-	s.expect(step{"DELETE /pets/2", ``, 204, ``})
-	s.expect(step{"DELETE /pets/4", ``, 409, "Order 1 names this pet"})
-	s.expect(step{"DELETE /pets/x", ``, 400, `The id "x" in the path must be`})
+		  {"id":2,"name":"Bella","categoryId":1,"status":"pending"}]`)
+	s.expect("GET /pets?status=sold", ``, 200, `[{"id":4,"name":"Tom","categoryId":2,"status":"sold"}]`)
+	s.expect("GET /pets?status=sold&categoryId=1", ``, 200, "[]")
+	s.expect("GET /pets?categoryId=3", ``, 200, `[{"id":5,"name":"Clover","categoryId":3,"status":"available"}]`)
+	s.expect("GET /pets?categoryId=77", ``, 200, "[]")
+	s.expect("POST /pets", `{"name":"Luna","categoryId":2}`, 201,
+		`{"id":6,"name":"Luna","categoryId":2,"status":"available"}`)
+	s.expect("GET /inventory/6", ``, 200, `{"petId":6,"quantity":0,"status":"available"}`)
+	s.expect("PATCH /inventory/6", `{"quantity":9}`, 200, `{"petId":6,"quantity":9,"status":"available"}`)
+	s.expect("PUT /pets/6", `{"name":"Luna 2","categoryId":3,"status":"sold"}`, 200,
+		`{"id":6,"name":"Luna 2","categoryId":3,"status":"sold"}`)
+	s.expect("GET /inventory/6", ``, 200, `{"petId":6,"quantity":9,"status":"sold"}`)
+	s.expect("PUT /pets/6", `{"name":"Luna 3","categoryId":3}`, 200,
+		`{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`)
+	s.expect("GET /pets/6", ``, 200, `{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`)
+	s.expect("POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`) // it names no pet
+	s.expect("DELETE /pets/6", ``, 204, ``)
+	s.expect("DELETE /pets/6", ``, 404, "/pets/6 does not exist; GET /pets lists what does.")
+	s.expect("GET /pets/6", ``, 404, "/pets/6 does not exist")
+	s.expect("GET /inventory/6", ``, 404, "/inventory/6 does not exist; GET /inventory lists what does.")
+	s.expect("POST /pets", `{"name":"Next","categoryId":2}`, 201,
+		`{"id":7,"name":"Next","categoryId":2,"status":"available"}`)
+	s.expect("POST /pets", `{"name":"Lost","categoryId":77}`, 400,
+		"categoryId 77 does not exist; use the id of an existing category.")
+	s.expect("POST /pets", `{"name":"Lost","categoryId":-9223372036854775808}`, 400, "does not exist; use the id")
+	s.expect("PUT /pets/7", `{"name":"Lost","categoryId":77}`, 400, "categoryId 77 does not exist; use the id")
+	s.expect("PUT /pets/77", `{"name":"Lost","categoryId":1}`, 404, "/pets/77 does not exist; GET /pets lists what does.")
+	s.expect("PUT /pets/x", `{"name":"Lost","categoryId":1}`, 400, `The id "x" in the path must be`)
+	s.expect("DELETE /pets/2", ``, 409, "Order 2 names this pet")
+	s.expect("DELETE /store/orders/2", ``, 204, ``)
+	s.expect("DELETE /pets/2", ``, 204, ``)
+	s.expect("DELETE /pets/4", ``, 409, "Order 1 names this pet")
+	s.expect("DELETE /pets/x", ``, 400, `The id "x" in the path must be`)
 }
 
 func TestCategories(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{"GET /categories", ``, 200,
+	s.expect("GET /categories", ``, 200,
 		`[{"id":1,"name":"Dogs","description":"Loyal companions, from terriers to shepherds"},
 		  {"id":2,"name":"Cats","description":"Independent and curious"},
 		  {"id":3,"name":"Rabbits"},
-		  {"id":4,"name":"Fish","description":"Quiet and colorful"}]`})
-	s.expect(step{"GET /categories/3", ``, 200, `{"id":3,"name":"Rabbits"}`})
-	s.expect(step{"POST /categories", `{"name":"Birds","description":""}`, 201,
-		`{"id":5,"name":"Birds","description":""}`})
-	s.expect(step{"PUT /categories/5", `{"name":"Birds & <b>"}`, 200, `{"id":5,"name":"Birds & <b>"}`})
-	s.expect(step{"GET /categories/5", ``, 200, `{"id":5,"name":"Birds & <b>"}`})
-	s.expect(step{"DELETE /categories/5", ``, 204, ``})
-	s.expect(step{"GET /categories/5", ``, 404, "/categories/5 does not exist; GET /categories lists what does."})
-	s.expect(step{"PUT /categories/5", `{"name":"Birds"}`, 404, "/categories/5 does not exist; GET /categories lists what does."})
-	s.expect(step{"DELETE /categories/5", ``, 404, "/categories/5 does not exist; GET /categories lists what does."})
-	s.expect(step{"DELETE /categories/3", ``, 409, "Pet 5 belongs to this category"})
-	s.expect(step{"PUT /categories/1.0", `{"name":"Birds"}`, 400, `The id "1.0" in the path must be`})
-	s.expect(step{"GET /categories/9223372036854775808", ``, 400, `The id "9223372036854775808" in the path must be`})
-	s.expect(step{"GET /categories/9223372036854775807", ``, 404, "/categories/9223372036854775807 does not exist"})
-	s.expect(step{"GET /categories/-9223372036854775808", ``, 404, "/categories/-9223372036854775808 does not exist"})
-	s.expect(step{"GET /categories/0", ``, 404, "/categories/0 does not exist; GET /categories lists what does."})
-	s.expect(step{"GET /categories/+1", ``, 400, `The id "+1" in the path must be`})
-	s.expect(step{"GET /categories/01", ``, 400, `The id "01" in the path must be`})
-	s.expect(step{"DELETE /categories/%31", ``, 409, "Pet 1 belongs to this category"})
+		  {"id":4,"name":"Fish","description":"Quiet and colorful"}]`)
+	s.expect("GET /categories/3", ``, 200, `{"id":3,"name":"Rabbits"}`)
+	s.expect("POST /categories", `{"name":"Birds","description":""}`, 201,
+		`{"id":5,"name":"Birds","description":""}`)
+	s.expect("PUT /categories/5", `{"name":"Birds & <b>"}`, 200, `{"id":5,"name":"Birds & <b>"}`)
+	s.expect("GET /categories/5", ``, 200, `{"id":5,"name":"Birds & <b>"}`)
+	s.expect("DELETE /categories/5", ``, 204, ``)
+	s.expect("GET /categories/5", ``, 404, "/categories/5 does not exist; GET /categories lists what does.")
+	s.expect("PUT /categories/5", `{"name":"Birds"}`, 404, "/categories/5 does not exist; GET /categories lists what does.")
+	s.expect("DELETE /categories/5", ``, 404, "/categories/5 does not exist; GET /categories lists what does.")
+	s.expect("DELETE /categories/3", ``, 409, "Pet 5 belongs to this category")
+	s.expect("PUT /categories/1.0", `{"name":"Birds"}`, 400, `The id "1.0" in the path must be`)
+	s.expect("GET /categories/9223372036854775808", ``, 400, `The id "9223372036854775808" in the path must be`)
+	s.expect("GET /categories/9223372036854775807", ``, 404, "/categories/9223372036854775807 does not exist")
+	s.expect("GET /categories/-9223372036854775808", ``, 404, "/categories/-9223372036854775808 does not exist")
+	s.expect("GET /categories/0", ``, 404, "/categories/0 does not exist; GET /categories lists what does.")
+	s.expect("GET /categories/+1", ``, 400, `The id "+1" in the path must be`)
+	s.expect("GET /categories/01", ``, 400, `The id "01" in the path must be`)
+	s.expect("DELETE /categories/%31", ``, 409, "Pet 1 belongs to this category")
 }
 
 func TestOrders(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{"GET /store/orders?limit=1", ``, 200,
-		`[{"id":1,"petId":4,"quantity":1,"shipDate":"2026-11-02T09:30:00Z","complete":true}]`})
-	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`})
-	s.expect(step{"GET /store/orders/3", ``, 200, `{"id":3,"complete":false}`})
+	s.expect("GET /store/orders?limit=1", ``, 200,
+		`[{"id":1,"petId":4,"quantity":1,"shipDate":"2026-11-02T09:30:00Z","complete":true}]`)
+	s.expect("POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`)
+	s.expect("GET /store/orders/3", ``, 200, `{"id":3,"complete":false}`)
 	full := `"petId":1,"quantity":2147483647,"shipDate":"2030-02-28T23:59:59.123456789+14:00","complete":true}`
-	s.expect(step{"POST /store/orders", `{` + full, 201, `{"id":4,` + full})
-	s.expect(step{"POST /store/orders", `{"id":5}`, 400, "id is assigned by the server; leave it out."})
-	s.expect(step{"POST /store/orders", `{"id":0}`, 400, "id is assigned by the server"})
-	s.expect(step{"POST /store/orders", `{"petId":77}`, 400,
-		"petId 77 does not exist; use the id of an existing pet."})
-	s.expect(step{"PUT /store/orders/3", `{"id":3,"quantity":5}`, 200, `{"id":3,"quantity":5,"complete":false}`})
-	s.expect(step{"PUT /store/orders/3", `{"id":4}`, 400, "id must be 3, as in the path, or be left out."})
-	s.expect(step{"PUT /store/orders/3", `{"petId":77}`, 400, "petId 77 does not exist"})
-	s.expect(step{"PUT /store/orders/3", `{"complete":true}`, 200, `{"id":3,"complete":true}`})
-	s.expect(step{"PUT /store/orders/3", `{"quantity":1}`, 409, "A complete order cannot be reopened"})
-	s.expect(step{"PUT /store/orders/3", `{"quantity":1,"complete":true}`, 200,
-		`{"id":3,"quantity":1,"complete":true}`})
-	s.expect(step{"PUT /store/orders/77", `{}`, 404, "/store/orders/77 does not exist; GET /store/orders lists what does."})
-	s.expect(step{"PUT /store/orders/x", `{}`, 400, `The id "x" in the path must be`})
-	s.expect(step{"DELETE /store/orders/3", ``, 409, "A complete order cannot be cancelled"})
-	s.expect(step{"DELETE /store/orders/2", ``, 204, ``})
-	s.expect(step{"DELETE /store/orders/2", ``, 404, "/store/orders/2 does not exist; GET /store/orders lists what does."})
-	s.expect(step{"DELETE /store/orders/x", ``, 400, `The id "x" in the path must be`})
-	s.expect(step{"GET /store/orders/x", ``, 400, `The id "x" in the path must be`})
-	s.expect(step{"GET /store/orders/2", ``, 404, "/store/orders/2 does not exist; GET /store/orders lists what does."})
-	s.expect(step{"GET /inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"available"}`})
+	s.expect("POST /store/orders", `{`+full, 201, `{"id":4,`+full)
+	s.expect("POST /store/orders", `{"id":5}`, 400, "id is assigned by the server; leave it out.")
+	s.expect("POST /store/orders", `{"id":0}`, 400, "id is assigned by the server")
+	s.expect("POST /store/orders", `{"petId":77}`, 400,
+		"petId 77 does not exist; use the id of an existing pet.")
+	s.expect("PUT /store/orders/3", `{"id":3,"quantity":5}`, 200, `{"id":3,"quantity":5,"complete":false}`)
+	s.expect("PUT /store/orders/3", `{"id":4}`, 400, "id must be 3, as in the path, or be left out.")
+	s.expect("PUT /store/orders/3", `{"petId":77}`, 400, "petId 77 does not exist")
+	s.expect("PUT /store/orders/3", `{"complete":true}`, 200, `{"id":3,"complete":true}`)
+	s.expect("PUT /store/orders/3", `{"quantity":1}`, 409, "A complete order cannot be reopened")
+	s.expect("PUT /store/orders/3", `{"quantity":1,"complete":true}`, 200,
+		`{"id":3,"quantity":1,"complete":true}`)
+	s.expect("PUT /store/orders/77", `{}`, 404, "/store/orders/77 does not exist; GET /store/orders lists what does.")
+	s.expect("PUT /store/orders/x", `{}`, 400, `The id "x" in the path must be`)
+	s.expect("DELETE /store/orders/3", ``, 409, "A complete order cannot be cancelled")
+	s.expect("DELETE /store/orders/2", ``, 204, ``)
+	s.expect("DELETE /store/orders/2", ``, 404, "/store/orders/2 does not exist; GET /store/orders lists what does.")
+	s.expect("DELETE /store/orders/x", ``, 400, `The id "x" in the path must be`)
+	s.expect("GET /store/orders/x", ``, 400, `The id "x" in the path must be`)
+	s.expect("GET /store/orders/2", ``, 404, "/store/orders/2 does not exist; GET /store/orders lists what does.")
+	s.expect("GET /inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"available"}`)
 }
 
 func TestInventory(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{"GET /inventory?limit=2", ``, 200,
-		`[{"petId":1,"quantity":3,"status":"available"},{"petId":2,"quantity":1,"status":"pending"}]`})
-	s.expect(step{"GET /inventory/5", ``, 200, `{"petId":5,"quantity":12,"status":"available"}`})
-	s.expect(step{"PATCH /inventory/5", `{"quantity":0}`, 200, `{"petId":5,"quantity":0,"status":"available"}`})
-	s.expect(step{"GET /pets/5", ``, 200, `{"id":5,"name":"Clover","categoryId":3,"status":"available"}`})
-	s.expect(step{"PATCH /inventory/5", `{"quantity":2147483647}`, 200,
-		`{"petId":5,"quantity":2147483647,"status":"available"}`})
-	s.expect(step{"PATCH /inventory/5", `{"quantity":2147483648}`, 400, "quantity must be from 0 to 2147483647."})
-	s.expect(step{"PATCH /inventory/5", `{"quantity":-1}`, 400, "quantity must be from 0 to 2147483647."})
-	s.expect(step{"PATCH /inventory/5", `{}`, 400, "quantity is missing; it must be a 64-bit integer"})
-	s.expect(step{"PATCH /inventory/77", `{"quantity":1}`, 404, "/inventory/77 does not exist; GET /inventory lists what does."})
-	s.expect(step{"PATCH /inventory/x", `{"quantity":1}`, 400, `The id "x" in the path must be`})
-	s.expect(step{"GET /inventory/x", ``, 400, `The id "x" in the path must be`})
+	s.expect("GET /inventory?limit=2", ``, 200,
+		`[{"petId":1,"quantity":3,"status":"available"},{"petId":2,"quantity":1,"status":"pending"}]`)
+	s.expect("GET /inventory/5", ``, 200, `{"petId":5,"quantity":12,"status":"available"}`)
+	s.expect("PATCH /inventory/5", `{"quantity":0}`, 200, `{"petId":5,"quantity":0,"status":"available"}`)
+	s.expect("GET /pets/5", ``, 200, `{"id":5,"name":"Clover","categoryId":3,"status":"available"}`)
+	s.expect("PATCH /inventory/5", `{"quantity":2147483647}`, 200,
+		`{"petId":5,"quantity":2147483647,"status":"available"}`)
+	s.expect("PATCH /inventory/5", `{"quantity":2147483648}`, 400, "quantity must be from 0 to 2147483647.")
+	s.expect("PATCH /inventory/5", `{"quantity":-1}`, 400, "quantity must be from 0 to 2147483647.")
+	s.expect("PATCH /inventory/5", `{}`, 400, "quantity is missing; it must be a 64-bit integer")
+	s.expect("PATCH /inventory/77", `{"quantity":1}`, 404, "/inventory/77 does not exist; GET /inventory lists what does.")
+	s.expect("PATCH /inventory/x", `{"quantity":1}`, 400, `The id "x" in the path must be`)
+	s.expect("GET /inventory/x", ``, 400, `The id "x" in the path must be`)
 }
 
 func TestLists(t *testing.T) {
@@ -500,7 +493,7 @@ func TestBytes(t *testing.T) {
 
 func TestBodies(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{"POST /categories", ` {"name" : "a\ud800b\u0041" } `, 201, `{"id":5,"name":"a` + "\ufffd" + `bA"}`})
+	s.expect("POST /categories", ` {"name" : "a\ud800b\u0041" } `, 201, `{"id":5,"name":"a`+"\ufffd"+`bA"}`)
 	s.refuse("POST /categories", ``, "The JSON is empty.")
 	s.refuse("POST /categories", " \n", "The JSON is empty.")
 	s.refuse("POST /categories", `{"name":"x"`, "The JSON is malformed in line 1, at byte 11: unexpected end of JSON input.")
@@ -544,8 +537,8 @@ func TestBodies(t *testing.T) {
 	s.refuse("POST /pets", `{"name":"x","categoryId":1,"status":"Sold"}`, "status must be available, pending or sold.")
 	s.refuse("POST /pets", `{"name":"x","categoryId":1,"status":1}`, "status must be available, pending or sold.")
 	s.refuse("POST /pets", `{"name":"x","categoryId":1,"quantity":1}`, `The field "quantity" is unknown; leave it out.`)
-	s.expect(step{"POST /pets", `{"name":"x","categoryId":1,"status":"s\u006fld"}`, 201,
-		`{"id":6,"name":"x","categoryId":1,"status":"sold"}`})
+	s.expect("POST /pets", `{"name":"x","categoryId":1,"status":"s\u006fld"}`, 201,
+		`{"id":6,"name":"x","categoryId":1,"status":"sold"}`)
 
 	s.refuse("POST /categories", `{"name":"x","n\u0061me":"x"}`, "name is given twice; leave one out.")
 	s.refuse("POST /categories", `{"name":"x","name":null}`, "name is given twice; leave one out.")
@@ -566,21 +559,22 @@ func TestNameAndDescription(t *testing.T) {
 	s := freshService(t)
 	name, description := strings.Repeat("é", 200), strings.Repeat("é", 2000)
 	longest := `{"name":"` + name + `","description":"` + description + `"}`
-	s.expect(step{"POST /categories", longest, 201, `{"id":5,` + longest[1:]})
+	s.expect("POST /categories", longest, 201, `{"id":5,`+longest[1:])
 	s.refuse("POST /categories", `{"name":"`+name+`x"}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /categories", `{"name":""}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /categories", `{"name":" \t\u00a0\u2003"}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /categories", `{"name":"x","description":"`+description+`x"}`, "description must be at most 2000 ")
 	s.refuse("PUT /categories/1", `{"name":" "}`, "name must be 1 to 200 characters and not blank.")
 
-	s.expect(step{"POST /pets", `{"name":"` + name + `","categoryId":1}`, 201,
-		`{"id":6,"name":"` + name + `","categoryId":1,"status":"available"}`})
+	s.expect("POST /pets", `{"name":"`+name+`","categoryId":1}`, 201,
+		`{"id":6,"name":"`+name+`","categoryId":1,"status":"available"}`)
 	s.refuse("POST /pets", `{"name":"`+name+`x","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("POST /pets", `{"name":" ","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
 	s.refuse("PUT /pets/1", `{"name":" ","categoryId":1}`, "name must be 1 to 200 characters and not blank.")
 }
 
-// A ship date comes back as the same instant, to the nanosecond, and what can be read can be written back.
+// A ship date comes back as the same instant, to the nanosecond, and what can be read can be
+// written back.
 func TestShipDate(t *testing.T) {
 	s := freshService(t)
 	for _, test := range []struct{ date, want string }{
@@ -592,8 +586,8 @@ func TestShipDate(t *testing.T) {
 		{`"9999-12-31T23:59:59-23:59"`, `"9999-12-31T23:59:59-23:59"`},
 	} {
 		want := `{"id":2,"shipDate":` + test.want + `,"complete":false}`
-		s.expect(step{"PUT /store/orders/2", `{"shipDate":` + test.date + `}`, 200, want})
-		s.expect(step{"PUT /store/orders/2", want, 200, want})
+		s.expect("PUT /store/orders/2", `{"shipDate":`+test.date+`}`, 200, want)
+		s.expect("PUT /store/orders/2", want, 200, want)
 	}
 	for _, date := range []string{
 		`"2030-02-31T00:00:00Z"`, `"2029-02-29T00:00:00Z"`, `"2030-12-31T23:59:60Z"`, `"2030-01-01T24:00:00Z"`,
@@ -614,11 +608,11 @@ func TestBodyLimitAndMediaType(t *testing.T) {
 		"POST /store/orders", "PUT /store/orders/2",
 		"PATCH /inventory/1",
 	} {
-		s.expect(step{request, body(65537), 413, "The body must be at most 65536 bytes."})
+		s.expect(request, body(65537), 413, "The body must be at most 65536 bytes.")
 		resp := s.do(request, body(100), "Content-Type: text/plain")
 		same(t, request+" as text/plain: status", 415, resp.StatusCode)
 	}
-	s.expect(step{"POST /categories", body(65536), 201, `{"id":5,"name":"x"}`})
+	s.expect("POST /categories", body(65536), 201, `{"id":5,"name":"x"}`)
 	for _, test := range []struct {
 		contentType string
 		status      int
@@ -690,8 +684,8 @@ func TestMethodsAndPaths(t *testing.T) {
 		same(t, test.request+" without a key: status", 401, resp.StatusCode)
 		same(t, test.request+" without a key: Allow", "", resp.Header.Get("Allow"))
 	}
-	s.expect(step{"PATCH /pets", ``, 405, "Method not allowed; this path supports GET, HEAD, POST."})
-	s.expect(step{"GET /nothing", ``, 404, "This path does not exist; GET /openapi.json lists the operations."})
+	s.expect("PATCH /pets", ``, 405, "Method not allowed; this path supports GET, HEAD, POST.")
+	s.expect("GET /nothing", ``, 404, "This path does not exist; GET /openapi.json lists the operations.")
 }
 
 func TestHEAD(t *testing.T) {
@@ -811,18 +805,19 @@ func TestBaseURL(t *testing.T) {
 // The page may offer the demo keys, and no others.
 func TestKeysOfThePage(t *testing.T) {
 	s := freshService(t)
-	s.expect(step{"GET /docs/keys.json", ``, 200, "[]"})
+	s.expect("GET /docs/keys.json", ``, 200, "[]")
 	s.limits.demoHost = "localhost"
-	s.expect(step{"GET /docs/keys.json", ``, 200, demoKeys})
+	s.expect("GET /docs/keys.json", ``, 200, demoKeys)
 }
 
-// A panic in a handler is a 500 for its request, with all that a response must have, and the log has the stack.
+// A panic in a handler is a 500 for its request, with all that a response must have, and the log
+// has the stack.
 func TestPanic(t *testing.T) {
 	s := freshService(t)
 	s.Server = newServer(nil, s.limits, s.logger, &options{}) // without a store, every handler panics
-	s.expect(step{"GET /pets", ``, 500, "The server failed on this request; try again, and report"})
-	s.expect(step{"POST /store/orders", `{}`, 500, "The server failed on this request"})
-	s.expect(step{"GET /healthz", ``, 500, "The server failed on this request"})
+	s.expect("GET /pets", ``, 500, "The server failed on this request; try again, and report")
+	s.expect("POST /store/orders", `{}`, 500, "The server failed on this request")
+	s.expect("GET /healthz", ``, 500, "The server failed on this request")
 	if got := s.log.String(); strings.Count(got, "panic: ") != 3 || !strings.Contains(got, "store.go:") {
 		t.Errorf("the log does not have three panics with their stacks:\n%s", got)
 	}

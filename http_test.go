@@ -48,8 +48,8 @@ type network struct {
 	listener pipeListener
 }
 
-// withNetwork runs the test on a server with the given -delay, in fake time. The bubble ends only when no goroutine of
-// the server is left.
+// withNetwork runs the test on a server with the given -delay, in fake time. The bubble ends only
+// when no goroutine of the server is left.
 func withNetwork(t *testing.T, delay time.Duration, test func(*testing.T, network)) {
 	inBubble(t, func(t *testing.T, s *service) {
 		s.delay = delay
@@ -60,7 +60,8 @@ func withNetwork(t *testing.T, delay time.Duration, test func(*testing.T, networ
 	})
 }
 
-// dial waits until the server accepts the connection, and returns it and what is closed once the server has closed it.
+// dial waits until the server accepts the connection, and returns it and what is closed once the
+// server has closed it.
 func (n network) dial() (client net.Conn, closed <-chan struct{}) {
 	client, accepted := net.Pipe()
 	end := make(chan struct{})
@@ -68,7 +69,8 @@ func (n network) dial() (client net.Conn, closed <-chan struct{}) {
 	return client, end
 }
 
-// The starts of two requests. The first still lacks the empty line after its header, and the second its body.
+// The starts of two requests. The first still lacks the empty line after its header, and the second
+// its body.
 const (
 	getPets  = "GET /pets HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"
 	longPost = "POST /pets HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000\r\n\r\n"
@@ -115,7 +117,8 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// Most of what may be wrong with a request is up to net/http. These are the rules that this program adds.
+// Most of what may be wrong with a request is up to net/http. These are the rules that this program
+// adds.
 func TestRawRequests(t *testing.T) {
 	const chunked, closing = "Transfer-Encoding: chunked\r\n\r\n", "Connection: close\r\n\r\n"
 	post := "POST /categories HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"
@@ -161,8 +164,8 @@ func TestRawRequests(t *testing.T) {
 	}
 }
 
-// A request that is refused before its body is read is answered at once, although the client holds the body back: until
-// it gets a go-ahead (Expect: 100-continue), or because it is slow.
+// A request that is refused before its body is read is answered at once, although the client holds
+// the body back: until it gets a go-ahead (Expect: 100-continue), or because it is slow.
 func TestBodyHeldBack(t *testing.T) {
 	const (
 		waits = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n"
@@ -210,8 +213,8 @@ func TestBodyHeldBack(t *testing.T) {
 	}
 }
 
-// A shutdown waits for a request that takes too long because its client does not read, and cuts it off after 10
-// seconds.
+// A shutdown waits for a request that takes too long because its client does not read, and cuts it
+// off after 10 seconds.
 func TestGraceRunsOut(t *testing.T) {
 	// The response has until 18 seconds after the request.
 	withNetwork(t, 8*time.Second, func(t *testing.T, n network) {

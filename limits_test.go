@@ -49,7 +49,8 @@ func (s *service) ask(key string) rates {
 	}
 }
 
-// expectRates sends a request with the key, and compares what the response says with what is wanted.
+// expectRates sends a request with the key, and compares what the response says with what is
+// wanted.
 func (s *service) expectRates(key string, want rates) {
 	s.t.Helper()
 	same(s.t, "key "+key+" at "+time.Now().UTC().Format(time.TimeOnly), want, s.ask(key))
@@ -84,7 +85,8 @@ func TestWindowsBeginWithARequest(t *testing.T) {
 	})
 }
 
-// At the pace of its minute, and with a few requests too many each minute, a plan lets exactly its day through.
+// At the pace of its minute, and with a few requests too many each minute, a plan lets exactly its
+// day through.
 func TestDayOfAPlan(t *testing.T) {
 	for name, plan := range map[string]struct{ perMinute, perDay int }{
 		"free": {60, 1000}, "pro": {300, 10_000}, "business": {1000, 100_000},
@@ -138,8 +140,8 @@ func TestWhichWindowIsReported(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		s.expectRates("twice", rates{Status: 429, Limit: 1, ResetIn: 30, RetryAfter: 30})
 
-		// The key forty has 40 requests a minute and 100 a day, so the day is reported in its third minute, once it has
-		// fewer left.
+		// The key forty has 40 requests a minute and 100 a day, so the day is reported in its third
+		// minute, once it has fewer left.
 		for range 2 {
 			for left := 39; left >= 0; left-- {
 				s.expectRates("forty", rates{Status: 200, Limit: 40, Remaining: left, ResetIn: 60})
@@ -168,8 +170,8 @@ func TestRefusedRequestsAreNotCounted(t *testing.T) {
 	})
 }
 
-// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time that has a reading of it.
-// Such a time differs from itself rounded to 0, which removes the reading.
+// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time that
+// has a reading of it. Such a time differs from itself rounded to 0, which removes the reading.
 func TestWindowsFollowTheWallClock(t *testing.T) {
 	s := newService(t, "")
 	for _, key := range []string{"one", "one", "wrong"} { // let through, refused, a stranger
@@ -199,7 +201,8 @@ func TestBan(t *testing.T) {
 		s.expectRates("one", rates{Status: 200, Limit: 1, ResetIn: 60})
 		s.expectRates("pro", rates{Status: 200, Limit: 300, Remaining: 299, ResetIn: 60}) // not banned
 
-		// The day of this key is spent, but its ban reports the limit of the minute. A restart ends it.
+		// The day of this key is spent, but its ban reports the limit of the minute. A restart ends
+		// it.
 		s.spendDay()
 		s.expectStrikes("daily")
 		s.expectRates("daily", rates{Status: 403, Limit: 100, ResetIn: 299, RetryAfter: 299})
@@ -215,8 +218,8 @@ func (s *service) spendDay() {
 	}
 }
 
-// expectStrikes is for a key that is refused and has no strikes. It sends ten requests, one a second:
-// each is a strike, and the tenth is a ban.
+// expectStrikes is for a key that is refused and has no strikes. It sends ten requests, one a
+// second: each is a strike, and the tenth is a ban.
 func (s *service) expectStrikes(key string) {
 	s.t.Helper()
 	var got []int
@@ -377,8 +380,8 @@ func TestKeyOfARequest(t *testing.T) {
 	}
 }
 
-// askFrom sends a request without a key from an address. It returns the status and the requests that
-// are left.
+// askFrom sends a request without a key from an address. It returns the status and the requests
+// that are left.
 func (s *service) askFrom(address string, header ...string) string {
 	s.t.Helper()
 	r := httptest.NewRequest("GET", "/pets", nil)
@@ -445,8 +448,8 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 	}
 }
 
-// Strangers are limited by the address of their connection, whatever keys and headers they send. Open paths cost them
-// nothing, and a valid key passes.
+// Strangers are limited by the address of their connection, whatever keys and headers they send.
+// Open paths cost them nothing, and a valid key passes.
 func TestStrangerOverTheLimit(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
 		const address = "192.0.2.1:1234" // of httptest.NewRequest
@@ -555,7 +558,8 @@ func TestDemoKeys(t *testing.T) {
 	same(t, "number of keys", len(got), len(limits.clients))
 }
 
-// A caller that waits as long as Retry-After says always succeeds, at whatever moment it was refused.
+// A caller that waits as long as Retry-After says always succeeds, at whatever moment it was
+// refused.
 func TestRetryAfter(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
 		random := rand.New(rand.NewPCG(1, 2))

@@ -37,7 +37,8 @@ var binary = sync.OnceValues(func() (path string, err error) {
 
 var binaryDirectory string // empty if no test has run the program
 
-// buildFlags make a binary that depends on the sources alone, so that a second build of them is a cached one.
+// buildFlags make a binary that depends on the sources alone, so that a second build of them is a
+// cached one.
 const buildFlags = "GOFLAGS=-trimpath -buildvcs=false"
 
 func TestMain(m *testing.M) {
@@ -140,8 +141,8 @@ func (p *process) do(t testing.TB, request, body string) (int, string) {
 	return send(t, method, p.url+path, "demo-enterprise", body)
 }
 
-// runHere calls run in this process, and waits until it serves. stop makes it end, and returns the exit code and all
-// that it printed.
+// runHere calls run in this process, and waits until it serves. stop makes it end, and returns the
+// exit code and all that it printed.
 func runHere(t testing.TB, args ...string) (url string, stop func() (code int, printed string)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -204,7 +205,8 @@ func (p *process) dial() (net.Conn, error) {
 
 const birds = `{"name":"Birds"}`
 
-// beginRequest sends the header of a request with the body birds, and returns when the handler waits for that body.
+// beginRequest sends the header of a request with the body birds, and returns when the handler
+// waits for that body.
 func beginRequest(t *testing.T, p *process) (client net.Conn, responses *bufio.Reader) {
 	t.Helper()
 	client, err := p.dial()

@@ -17,7 +17,8 @@ import (
 	"testing/synctest"
 )
 
-// A description is what the tests read of docs/openapi.json, with every $ref replaced by what it refers to.
+// A description is what the tests read of docs/openapi.json, with every $ref replaced by what it
+// refers to.
 type description struct {
 	OpenAPI string
 	Info    struct{ Title, Version, Description string }
@@ -171,7 +172,8 @@ func dereference(value, document any) any {
 	return value
 }
 
-// The operations are written out here, so that none changes by accident. If you change one on purpose, change its line.
+// The operations are written out here, so that none changes by accident. If you change one on
+// purpose, change its line.
 func TestDescription(t *testing.T) {
 	d := readDescription(t)
 	var got []string
@@ -290,8 +292,8 @@ func TestTextsOfTheDescription(t *testing.T) {
 	}
 }
 
-// The page loads nothing that the server does not have, and none of its scripts makes HTML or code of a text. All else
-// about it is tested in a browser.
+// The page loads nothing that the server does not have, and none of its scripts makes HTML or code
+// of a text. All else about it is tested in a browser.
 func TestFilesOfThePage(t *testing.T) {
 	s := freshService(t)
 	scripts, err := filepath.Glob("docs/*.js")
@@ -409,8 +411,8 @@ func TestDescribedEnumerations(t *testing.T) {
 	same(t, "codes", codes, d.Components.Schemas["Error"].Properties["code"].Enum)
 }
 
-// The parameters of a path and of a query are described as the program has them, with the same bounds. What a described
-// header does needs a test of its own.
+// The parameters of a path and of a query are described as the program has them, with the same
+// bounds. What a described header does needs a test of its own.
 func TestDescribedParameters(t *testing.T) {
 	s := newService(t, "")
 	for range 25 { // more records than a page has by default
@@ -468,7 +470,8 @@ func TestDescribedParameters(t *testing.T) {
 	}
 }
 
-// memberTypes returns the JSON types of the members of an object, or of the first object in an array.
+// memberTypes returns the JSON types of the members of an object, or of the first object in an
+// array.
 func memberTypes(t testing.TB, text []byte) map[string]string {
 	t.Helper()
 	if strings.HasPrefix(string(text), "[") {
@@ -489,11 +492,12 @@ func memberTypes(t testing.TB, text []byte) map[string]string {
 	return types
 }
 
-// Each operation is called so that it returns each status that is described for it, with a body of exactly the
-// properties that are described. The header is checked by do, in all tests.
+// Each operation is called so that it returns each status that is described for it, with a body of
+// exactly the properties that are described. The header is checked by do, in all tests.
 //
-// If you describe a new operation, give it a row. If you describe a new status, give the switch a case that changes the
-// request, or one header of it, so that it gets that status; for a 409, put such a request into the row instead.
+// If you describe a new operation, give it a row. If you describe a new status, give the switch a
+// case that changes the request, or one header of it, so that it gets that status; for a 409, put
+// such a request into the row instead.
 func TestDescribedResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := freshService(t)

@@ -81,7 +81,8 @@ func text(t testing.TB, st *state) string {
 	return b.String()
 }
 
-// expectSaved expects that the file holds the current state, and that nothing else is in its directory.
+// expectSaved expects that the file holds the current state, and that nothing else is in its
+// directory.
 func expectSaved(t testing.TB, s *Store) {
 	t.Helper()
 	same(t, "the file", text(t, s.view()), read(t, s.path))
@@ -101,30 +102,31 @@ func TestSampleIsTheFirstSnapshot(t *testing.T) {
 	same(t, "the file", read(t, "docs/sample.json"), read(t, open(t, freshFile(t)).path))
 }
 
-// What was acknowledged is there after a restart, and ids are not used again, not even that of the last record.
+// What was acknowledged is there after a restart, and ids are not used again, not even that of the
+// last record.
 func TestReopen(t *testing.T) {
 	path := freshFile(t)
 	s := newService(t, path)
-	s.expect(step{"POST /categories", `{"name":"<&>","description":""}`, 201, `{"id":5,"name":"<&>","description":""}`})
-	s.expect(step{"POST /pets", `{"name":"Luna","categoryId":5,"status":"sold"}`, 201,
-		`{"id":6,"name":"Luna","categoryId":5,"status":"sold"}`})
-	s.expect(step{"PATCH /inventory/6", `{"quantity":9}`, 200, `{"petId":6,"quantity":9,"status":"sold"}`})
-	s.expect(step{"PUT /store/orders/2", `{"shipDate":"2030-01-01T00:00:00.123456789+01:00"}`, 200,
-		`{"id":2,"shipDate":"2030-01-01T00:00:00.123456789+01:00","complete":false}`})
-	s.expect(step{"POST /categories", `{"name":"Gone"}`, 201, `{"id":6,"name":"Gone"}`})
-	s.expect(step{"DELETE /categories/6", "", 204, ""})
-	s.expect(step{"POST /pets", `{"name":"Gone","categoryId":5,"status":"sold"}`, 201,
-		`{"id":7,"name":"Gone","categoryId":5,"status":"sold"}`})
-	s.expect(step{"DELETE /pets/7", "", 204, ""})
-	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`})
-	s.expect(step{"DELETE /store/orders/3", "", 204, ""})
+	s.expect("POST /categories", `{"name":"<&>","description":""}`, 201, `{"id":5,"name":"<&>","description":""}`)
+	s.expect("POST /pets", `{"name":"Luna","categoryId":5,"status":"sold"}`, 201,
+		`{"id":6,"name":"Luna","categoryId":5,"status":"sold"}`)
+	s.expect("PATCH /inventory/6", `{"quantity":9}`, 200, `{"petId":6,"quantity":9,"status":"sold"}`)
+	s.expect("PUT /store/orders/2", `{"shipDate":"2030-01-01T00:00:00.123456789+01:00"}`, 200,
+		`{"id":2,"shipDate":"2030-01-01T00:00:00.123456789+01:00","complete":false}`)
+	s.expect("POST /categories", `{"name":"Gone"}`, 201, `{"id":6,"name":"Gone"}`)
+	s.expect("DELETE /categories/6", "", 204, "")
+	s.expect("POST /pets", `{"name":"Gone","categoryId":5,"status":"sold"}`, 201,
+		`{"id":7,"name":"Gone","categoryId":5,"status":"sold"}`)
+	s.expect("DELETE /pets/7", "", 204, "")
+	s.expect("POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`)
+	s.expect("DELETE /store/orders/3", "", 204, "")
 	before := text(t, s.store.view())
 	s = newService(t, path)
 	same(t, "after a restart", before, text(t, s.store.view()))
-	s.expect(step{"POST /categories", `{"name":"Next"}`, 201, `{"id":7,"name":"Next"}`})
-	s.expect(step{"POST /pets", `{"name":"Next","categoryId":5,"status":"sold"}`, 201,
-		`{"id":8,"name":"Next","categoryId":5,"status":"sold"}`})
-	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":4,"complete":false}`})
+	s.expect("POST /categories", `{"name":"Next"}`, 201, `{"id":7,"name":"Next"}`)
+	s.expect("POST /pets", `{"name":"Next","categoryId":5,"status":"sold"}`, 201,
+		`{"id":8,"name":"Next","categoryId":5,"status":"sold"}`)
+	s.expect("POST /store/orders", `{}`, 201, `{"id":4,"complete":false}`)
 	expectSaved(t, s.store)
 }
 
@@ -199,8 +201,8 @@ func TestNothingOnDisk(t *testing.T) {
 	}
 }
 
-// breakDisk makes every save to the file fail, for root too, by putting a plain file in the place of its directory. The
-// function that it returns undoes that.
+// breakDisk makes every save to the file fail, for root too, by putting a plain file in the place
+// of its directory. The function that it returns undoes that.
 func breakDisk(t testing.TB, path string) (mend func()) {
 	t.Helper()
 	directory := filepath.Dir(path)
@@ -221,8 +223,8 @@ func TestFailedSave(t *testing.T) {
 	s := newService(t, freshFile(t))
 	before := text(t, s.store.view())
 	mend := breakDisk(t, s.store.path)
-	s.expect(step{"GET /pets/4", "", 200, `{"id":4,"name":"Tom","categoryId":2,"status":"sold"}`})
-	s.expectHealth(200)
+	s.expect("GET /pets/4", "", 200, `{"id":4,"name":"Tom","categoryId":2,"status":"sold"}`)
+	s.expectHealthy()
 	for _, write := range []struct{ request, body string }{
 		{"POST /pets", `{"name":"Lost","categoryId":1}`},
 		{"PUT /pets/1", `{"name":"Lost","categoryId":1}`},
@@ -235,21 +237,21 @@ func TestFailedSave(t *testing.T) {
 		{"DELETE /store/orders/2", ""},
 		{"PATCH /inventory/1", `{"quantity":1}`},
 	} {
-		s.expect(step{write.request, write.body, 503,
-			"cannot save to its disk, so it changes nothing; try again"})
+		s.expect(write.request, write.body, 503,
+			"cannot save to its disk, so it changes nothing; try again")
 		same(t, "Location", "", s.do(write.request, write.body).Header.Get("Location"))
 	}
-	s.expect(step{"DELETE /pets/77", "", 404, "/pets/77 does not exist"}) // needs no disk
-	s.expect(step{"GET /healthz", "", 503, "cannot save to its disk"})
-	s.expect(step{"GET /inventory/1", "", 200, `{"petId":1,"quantity":3,"status":"available"}`})
+	s.expect("DELETE /pets/77", "", 404, "/pets/77 does not exist") // needs no disk
+	s.expect("GET /healthz", "", 503, "cannot save to its disk")
+	s.expect("GET /inventory/1", "", 200, `{"petId":1,"quantity":3,"status":"available"}`)
 	same(t, "after the refused writes", before, text(t, s.store.view()))
 	mend()
 	same(t, "the file after the refused writes", before, read(t, s.store.path))
-	s.expect(step{"GET /healthz", "", 503, "cannot save to its disk"}) // nobody has tried again
+	s.expect("GET /healthz", "", 503, "cannot save to its disk") // nobody has tried again
 	expectSaved(t, s.store)
-	s.expect(step{"POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`})
-	s.expectHealth(200)
-	s.expect(step{"GET /categories?after=5", "", 200, "[]"})
+	s.expect("POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`)
+	s.expectHealthy()
+	s.expect("GET /categories?after=5", "", 200, "[]")
 	expectSaved(t, s.store)
 }
 
@@ -296,16 +298,17 @@ func TestPanicInAChange(t *testing.T) {
 		next.removePet(1)
 		panic("boom")
 	}), true))
-	s.expect(step{"POST /boom", "", 500, "The server failed on this request"})
+	s.expect("POST /boom", "", 500, "The server failed on this request")
 	if got := s.log.String(); !strings.Contains(got, "panic: boom") || !strings.Contains(got, "store_test.go") {
 		t.Errorf("the log has no stack: %s", got)
 	}
 	same(t, "after the panic", before, text(t, s.store.view()))
-	s.expect(step{"POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`})
+	s.expect("POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`)
 	expectSaved(t, s.store)
 }
 
-// A file that another program has changed in any way is left alone, and every write is refused until a restart.
+// A file that another program has changed in any way is left alone, and every write is refused
+// until a restart.
 func TestFileChangedByAnother(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -321,7 +324,7 @@ func TestFileChangedByAnother(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newService(t, freshFile(t))
-			s.expect(step{"POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`})
+			s.expect("POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`)
 			path := s.store.path
 			info, err := os.Stat(path)
 			if err != nil {
@@ -334,15 +337,15 @@ func TestFileChangedByAnother(t *testing.T) {
 			write(t, path, theirs)
 			os.Chtimes(path, time.Time{}, info.ModTime().Add(test.time))
 			for range 2 {
-				s.expect(step{"POST /pets", `{"name":"x","categoryId":1}`, 503, "restart it to read that file"})
-				s.expect(step{"DELETE /categories/5", "", 503, "restart it to read that file"})
-				s.expect(step{"GET /healthz", "", 503, "restart it to read that file"})
+				s.expect("POST /pets", `{"name":"x","categoryId":1}`, 503, "restart it to read that file")
+				s.expect("DELETE /categories/5", "", 503, "restart it to read that file")
+				s.expect("GET /healthz", "", 503, "restart it to read that file")
 			}
-			s.expect(step{"GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`})
+			s.expect("GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`)
 			same(t, "the file", theirs, read(t, path))
 			same(t, "log", "saving failed: "+errForeign.Error()+"\n", s.log.String())
 			s = newService(t, path)
-			s.expect(step{"POST /categories", `{"name":"First"}`, 201, `{"id":1,"name":"First"}`})
+			s.expect("POST /categories", `{"name":"First"}`, 201, `{"id":1,"name":"First"}`)
 		})
 	}
 }
@@ -351,15 +354,15 @@ func TestFileChangedByAnother(t *testing.T) {
 func TestDeletedFile(t *testing.T) {
 	s := newService(t, freshFile(t))
 	os.Remove(s.store.path)
-	s.expectHealth(200)
+	s.expectHealthy()
 	same(t, "files", []string(nil), files(t, filepath.Dir(s.store.path)))
-	s.expect(step{"POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`})
+	s.expect("POST /categories", `{"name":"Birds"}`, 201, `{"id":5,"name":"Birds"}`)
 	expectSaved(t, s.store)
 	same(t, "log", "", s.log.String())
 }
 
-// The file of two servers is whole at every instant. One of them soon stops saving, and what the other one has
-// acknowledged is in the file.
+// The file of two servers is whole at every instant. One of them soon stops saving, and what the
+// other one has acknowledged is in the file.
 func TestTwoServersOnOneFile(t *testing.T) {
 	path := freshFile(t)
 	stores := []*Store{open(t, path), open(t, path)}
@@ -531,34 +534,34 @@ func TestEditedFile(t *testing.T) {
 			{"id": 9, "categoryId": 2, "name": "r", "status": "pending"},
 			{"id": 3, "name": "q", "categoryId": 2, "status": "sold"}],
 		"categories": [{"id": 2, "name": "c"}]}`)
-	s.expect(step{"GET /pets", "", 200, `[{"id":3,"name":"q","categoryId":2,"status":"sold"},
+	s.expect("GET /pets", "", 200, `[{"id":3,"name":"q","categoryId":2,"status":"sold"},
 		{"id":9,"name":"r","categoryId":2,"status":"pending"},
-		{"id":700,"name":"p","categoryId":2,"status":"available"}]`})
-	s.expect(step{"GET /inventory", "", 200, `[{"petId":3,"quantity":4,"status":"sold"},
+		{"id":700,"name":"p","categoryId":2,"status":"available"}]`)
+	s.expect("GET /inventory", "", 200, `[{"petId":3,"quantity":4,"status":"sold"},
 		{"petId":9,"quantity":5,"status":"pending"},
-		{"petId":700,"quantity":0,"status":"available"}]`})
-	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":13,"complete":false}`})
-	s.expect(step{"POST /pets", `{"name":"n","categoryId":2}`, 201,
-		`{"id":701,"name":"n","categoryId":2,"status":"available"}`})
+		{"petId":700,"quantity":0,"status":"available"}]`)
+	s.expect("POST /store/orders", `{}`, 201, `{"id":13,"complete":false}`)
+	s.expect("POST /pets", `{"name":"n","categoryId":2}`, 201,
+		`{"id":701,"name":"n","categoryId":2,"status":"available"}`)
 	expectSaved(t, s.store)
 }
 
 func TestEmptyFile(t *testing.T) {
 	s := serviceOn(t, `{}`)
 	for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory"} {
-		s.expect(step{"GET " + list, "", 200, "[]"})
+		s.expect("GET "+list, "", 200, "[]")
 	}
-	s.expect(step{"POST /categories", `{"name":"c"}`, 201, `{"id":1,"name":"c"}`})
+	s.expect("POST /categories", `{"name":"c"}`, 201, `{"id":1,"name":"c"}`)
 }
 
 // The last id is assigned, and then none, not after a restart or a deletion either.
 func TestLastID(t *testing.T) {
 	s := serviceOn(t, `{"lastCategoryId":2147483646}`)
-	s.expect(step{"POST /categories", `{"name":"c"}`, 201, `{"id":2147483647,"name":"c"}`})
+	s.expect("POST /categories", `{"name":"c"}`, 201, `{"id":2147483647,"name":"c"}`)
 	for _, deletion := range []int{204, 404} {
-		s.expect(step{"POST /categories", `{"name":"c"}`, 503, "No ids are left: the last one is 2147483647."})
+		s.expect("POST /categories", `{"name":"c"}`, 503, "No ids are left: the last one is 2147483647.")
 		s = newService(t, s.store.path)
-		s.expect(step{"POST /categories", `{"name":"c"}`, 503, "No ids are left"})
+		s.expect("POST /categories", `{"name":"c"}`, 503, "No ids are left")
 		same(t, "status of a deletion", deletion, s.do("DELETE /categories/2147483647", "").StatusCode)
 	}
 }
@@ -576,18 +579,18 @@ func TestGapsBetweenIDs(t *testing.T) {
 		{[]int64{1100, 1101, 2000, 2001, 1<<63 - 1}, "[]"},
 	} {
 		for _, after := range test.after {
-			s.expect(step{fmt.Sprint("GET /categories?after=", after), "", 200, test.want})
+			s.expect(fmt.Sprint("GET /categories?after=", after), "", 200, test.want)
 		}
 	}
 	for _, id := range []int64{-1, 0, 1, 3, 1099, 1101, 2000, 1<<63 - 1} {
-		s.expect(step{fmt.Sprint("GET /categories/", id), "", 404, "does not exist"})
-		s.expect(step{fmt.Sprint("DELETE /categories/", id), "", 404, "does not exist"})
+		s.expect(fmt.Sprint("GET /categories/", id), "", 404, "does not exist")
+		s.expect(fmt.Sprint("DELETE /categories/", id), "", 404, "does not exist")
 	}
-	s.expect(step{"POST /categories", `{"name":"three"}`, 201, three})
-	s.expect(step{"GET /categories/1100", "", 200, two})
-	s.expect(step{"DELETE /categories/1100", "", 204, ""})
-	s.expect(step{"GET /categories", "", 200, "[" + one + "," + three + "]"})
-	s.expect(step{"GET /categories?after=2", "", 200, "[" + three + "]"})
+	s.expect("POST /categories", `{"name":"three"}`, 201, three)
+	s.expect("GET /categories/1100", "", 200, two)
+	s.expect("DELETE /categories/1100", "", 204, "")
+	s.expect("GET /categories", "", 200, "["+one+","+three+"]")
+	s.expect("GET /categories?after=2", "", 200, "["+three+"]")
 }
 
 // At its start, a server removes what killed servers left, and no other file.
@@ -647,7 +650,7 @@ func TestSymbolicLink(t *testing.T) {
 	}
 	before := read(t, target)
 	s := newService(t, link)
-	s.expect(step{"POST /categories", `{"name":"Fish"}`, 201, `{"id":8,"name":"Fish"}`})
+	s.expect("POST /categories", `{"name":"Fish"}`, 201, `{"id":8,"name":"Fish"}`)
 	if _, err := os.Readlink(link); err == nil {
 		t.Error("the link is still there")
 	}
@@ -655,8 +658,8 @@ func TestSymbolicLink(t *testing.T) {
 	expectSaved(t, s.store)
 }
 
-// Whoever holds a state may read it while writers go on, and sees none of what they add, replace and
-// remove.
+// Whoever holds a state may read it while writers go on, and sees none of what they add, replace
+// and remove.
 func TestOldStatesStay(t *testing.T) {
 	s := open(t, "")
 	var readers sync.WaitGroup
@@ -692,8 +695,8 @@ func TestOldStatesStay(t *testing.T) {
 	readers.Wait()
 }
 
-// checkSnapshot reports whether a snapshot can be read. If it cannot, the error must be one line; if it can, what
-// is written of it must be read as the same.
+// checkSnapshot reports whether a snapshot can be read. If it cannot, the error must be one line;
+// if it can, what is written of it must be read as the same.
 func checkSnapshot(t testing.TB, snapshot []byte) bool {
 	t.Helper()
 	st, err := parse(snapshot)
