@@ -173,11 +173,11 @@ func TestMinute(t *testing.T) {
 		s.restart(2*time.Second, &options{})
 		got := s.statuses("both GET /pets" + strings.Repeat("; both GET /pets", 10))
 		same(t, "statuses", "200"+strings.Repeat(" 429", 9)+" 403", got)
-		s.expectRates("both", rates{Status: 403, Limit: 1, ResetIn: 9, RetryAfter: 9})
+		s.expectRates("both", "403: 0 of 1 left, ends in 9 s, retry after 9 s")
 		time.Sleep(9*time.Second - 1)
-		s.expectRates("both", rates{Status: 403, Limit: 1, ResetIn: 1, RetryAfter: 1})
+		s.expectRates("both", "403: 0 of 1 left, ends in 1 s, retry after 1 s")
 		time.Sleep(1)
-		same(t, "status after the ban", 429, s.ask("both").Status)
+		same(t, "status after the ban", 429, s.ask("both").status)
 	})
 }
 

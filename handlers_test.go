@@ -944,7 +944,7 @@ func TestDelay(t *testing.T) {
 		first := make(chan rates)
 		go func() { first <- s.ask("one") }()
 		synctest.Wait()
-		s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 57, RetryAfter: 60})
-		same(t, "the first request", rates{Status: 200, Limit: 1, ResetIn: 57}, <-first)
+		s.expectRates("one", "429: 0 of 1 left, ends in 57 s, retry after 60 s")
+		same(t, "the first request", "200: 0 of 1 left, ends in 57 s", (<-first).String())
 	})
 }
