@@ -97,7 +97,8 @@ func drive(b testing.TB, p *process, request string, n int) round {
 		})
 	}
 	clients.Wait()
-	return round{(cpu(b, p.Process.Pid) - before) / time.Duration(n), float64(n) / time.Since(begin).Seconds()}
+	used := cpu(b, p.Process.Pid) - before
+	return round{used / time.Duration(n), float64(n) / time.Since(begin).Seconds()}
 }
 
 // loadHeader ends the request line of a request to drive, and has a key whose limits cannot be
@@ -128,8 +129,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 	file := start(b, "-keys", keys, "-data", petsFile(b, 1000))
 
 	body := `{"name":"Pet number 1001","categoryId":1,"status":"available"}`
-	post := fmt.Sprintf("POST /pets%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		loadHeader, len(body), body)
+	post := fmt.Sprintf("POST /pets%sContent-Length: %d\r\n\r\n%s", loadHeader, len(body), body)
 	kinds := []struct {
 		name, metric string
 		request      string
@@ -147,7 +147,8 @@ func BenchmarkAgainstBare(b *testing.B) {
 	var responses []string
 	// The mux of the bare server does not look at the query, so there each list has a path of its
 	// own.
-	for i, pattern := range []string{"GET /pets/{petId}", "GET /twenty", "GET /hundred", "POST /pets"} {
+	bareKinds := []string{"GET /pets/{id}", "GET /twenty", "GET /hundred", "POST /pets"}
+	for i, pattern := range bareKinds {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(kinds[i].request)))
 		if err != nil {
 			b.Fatal(err)
@@ -162,7 +163,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 	bare := startBare(b, responses)
 	paths := strings.NewReplacer("/pets?limit=20 ", "/twenty ", "/pets?limit=100 ", "/hundred ")
 
-	b.Logf("%-16s %8s %8s %6s %9s %9s", "CPU per request", "bare", "server", "ratio", "bare/s", "server/s")
+	b.Log("CPU per request      bare   server  ratio    bare/s  server/s")
 	for _, kind := range kinds {
 		their, our := round{cpu: time.Hour}, round{cpu: time.Hour}
 		for range rounds {
@@ -171,7 +172,8 @@ func BenchmarkAgainstBare(b *testing.B) {
 		}
 		ratio := float64(our.cpu) / float64(their.cpu)
 		b.ReportMetric(ratio, kind.metric)
-		b.Logf("%-16s %8v %8v %6.2f %9.0f %9.0f", kind.name, their.cpu, our.cpu, ratio, their.perSecond, our.perSecond)
+		b.Logf("%-16s %8v %8v %6.2f %9.0f %9.0f", kind.name, their.cpu, our.cpu, ratio,
+			their.perSecond, our.perSecond)
 	}
 }
 
@@ -208,22 +210,22 @@ func manyPets(n int) *state {
 	st.categories.add(1, Category{1, NewCategory{Name: "Dogs"}})
 	for id := int64(1); id <= int64(n); id++ {
 		body := NewPet{Name: fmt.Sprintf("Pet number %d", id), CategoryID: 1, Status: Available}
-		item := InventoryItem{PetID: id, InventoryUpdate: InventoryUpdate{id % 100}, Status: Available}
 		st.pets.load(id, Pet{id, body}) // add would copy all records each time
-		st.inventory.load(id, item)
+		st.inventory.load(id, InventoryItem{id, InventoryUpdate{id % 100}, Available})
 	}
 	return st
 }
 
 func BenchmarkHandler(b *testing.B) {
+	const pet = `{"name":"Luna","categoryId":1,"status":"sold"}`
 	for _, n := range []int{1000, 1_000_000} {
 		st := manyPets(n)
 		for _, bench := range []struct{ name, method, target, body string }{
 			{"one", "GET", fmt.Sprint("/pets/", n/2), ""},
 			{"list20", "GET", fmt.Sprint("/pets?after=", n/2), ""},
 			{"list100", "GET", fmt.Sprint("/pets?limit=100&after=", n/2), ""},
-			{"post", "POST", "/pets", `{"name":"Luna","categoryId":1,"status":"sold"}`},
-			{"put", "PUT", fmt.Sprint("/pets/", n/2), `{"name":"Luna","categoryId":1,"status":"sold"}`},
+			{"post", "POST", "/pets", pet},
+			{"put", "PUT", fmt.Sprint("/pets/", n/2), pet},
 			{"patch", "PATCH", fmt.Sprint("/inventory/", n/2), `{"quantity":5}`},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", bench.name, n), func(b *testing.B) {
@@ -298,7 +300,8 @@ func BenchmarkMillionPets(b *testing.B) {
 		fmt.Sscanf(status[strings.Index(status, "VmRSS:"):], "VmRSS: %d kB", &kilobytes)
 		p.Process.Kill()
 		p.end()
-		b.Logf("the start took %v; after 60000 reads a pet takes %d bytes", took, kilobytes<<10/pets)
+		b.Logf("the start took %v; after 60000 reads a pet takes %d bytes", took,
+			kilobytes<<10/pets)
 		b.ReportMetric(took.Seconds(), "s/start")
 		b.ReportMetric(float64(kilobytes<<10)/pets, "B/pet")
 	}

@@ -77,16 +77,17 @@ func (s *shelf) write(writer string) {
 				continue
 			}
 			oldName, quantity, _ := strings.Cut(state, ": ")
+			pet, item := fmt.Sprint("/pets/", id), fmt.Sprint("/inventory/", id)
 			served := false
 			switch rand.IntN(3) {
 			case 0:
-				served = s.send("DELETE", fmt.Sprint("/pets/", id), "", change{id, ""})
+				served = s.send("DELETE", pet, "", change{id, ""})
 			case 1:
-				served = s.send("PUT", fmt.Sprint("/pets/", id), body, change{id, name + ": " + quantity})
+				served = s.send("PUT", pet, body, change{id, name + ": " + quantity})
 			case 2:
 				quantity = fmt.Sprint(rand.IntN(1000))
 				update := `{"quantity":` + quantity + `}`
-				served = s.send("PATCH", fmt.Sprint("/inventory/", id), update, change{id, oldName + ": " + quantity})
+				served = s.send("PATCH", item, update, change{id, oldName + ": " + quantity})
 			}
 			if !served {
 				return
@@ -116,9 +117,7 @@ func onDisk(t *testing.T, file string) map[int64]string {
 // acknowledged with what the next start finds. It does so twice for each signal, or as often as
 // CRASH_ROUNDS says.
 func TestCrash(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no SIGTERM")
-	}
+	needSignals(t)
 	t.Parallel()
 	rounds, err := strconv.Atoi(os.Getenv("CRASH_ROUNDS"))
 	if err != nil {
@@ -136,12 +135,15 @@ func TestCrash(t *testing.T) {
 				p := start(t, "-data", file, "-keys", keys)
 				shelves := make([]*shelf, 16)
 				var writers sync.WaitGroup
-				client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: len(shelves)}}
+				transport := &http.Transport{MaxIdleConnsPerHost: len(shelves)}
+				client := &http.Client{Transport: transport}
 				for i := range shelves {
 					shelves[i] = &shelf{t: t, url: p.url, client: client, pets: map[int64]string{}}
-					writers.Go(func() { shelves[i].write(fmt.Sprintf("writer %d in round %d", i, round)) })
+					writer := fmt.Sprintf("writer %d in round %d", i, round)
+					writers.Go(func() { shelves[i].write(writer) })
 				}
-				for range 100 + rand.IntN(500) { // reads do not wait for saves, so this can end at any step of one
+				// Reads do not wait for saves, so this can end at any step of one.
+				for range 100 + rand.IntN(500) {
 					send(t, "GET", p.url+"/pets", "unlimited", "")
 				}
 				p.Process.Signal(signal)
@@ -177,11 +179,12 @@ func TestCrash(t *testing.T) {
 						kept++
 					default:
 						lost++
-						t.Errorf("round %d: pet %d is %q, but %q was acknowledged", round, id, state, before)
+						t.Errorf("round %d: pet %d is %q, not %q", round, id, state, before)
 					}
 				}
 			}
-			t.Logf("%d writes were acknowledged, %d of them lost; %d more were kept", acknowledged, lost, kept)
+			t.Logf("%d writes were acknowledged, %d of them lost; %d more were kept",
+				acknowledged, lost, kept)
 		})
 	}
 }
@@ -232,7 +235,8 @@ func TestSoak(t *testing.T) {
 	}
 	middle := half()
 	end := half()
-	t.Logf("%d requests; heap %d KiB halfway through, %d KiB at the end", requests.Load(), middle>>10, end>>10)
+	t.Logf("%d requests; heap %d KiB halfway through, %d KiB at the end",
+		requests.Load(), middle>>10, end>>10)
 	if end > middle+middle/20 {
 		t.Errorf("the heap grew from %d to %d bytes", middle, end)
 	}
