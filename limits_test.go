@@ -489,7 +489,7 @@ func TestKeysFile(t *testing.T) {
 		{`[{"key":"a","plan":"free"},{"key":"secret"}]`,
 			"entry 2: plan is missing; it must be a string."},
 		{`[{"plan":"free"}]`, "entry 1: key is missing; it must be a string."},
-		{`[{"plan":"free","plan":"free"}]`, "entry 1: plan is given twice; leave one out."},
+		{`[{"plan":"free","plan":"free"}]`, `entry 1: The field "plan" is given twice; leave one out.`},
 		{`[{"key":"secret","plan":null}]`, "entry 1: plan must be a string."},
 		{`[{"key":"secret","plan":"gold"}]`,
 			"entry 1: plan must be free, pro, business or enterprise."},
