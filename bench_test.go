@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,25 +104,17 @@ func drive(b testing.TB, p *process, request string, n int) round {
 // reached.
 const loadHeader = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
 
-// compareRounds returns how many rounds a comparison has. Comparisons take minutes, so they run
-// only when asked for:
+// BenchmarkAgainstBare compares the processor time of a request with that of net/http alone, which
+// sends the same response ready-made. Each round measures both, one right after the other; the
+// ratio is that of the best rounds. It takes minutes, so it runs only when asked for:
 //
-//	COMPARE=5 go test -run - -bench 'AgainstBare|MillionPets'
-func compareRounds(b *testing.B) int {
-	b.Helper()
+//	COMPARE=5 go test -run - -bench AgainstBare
+func BenchmarkAgainstBare(b *testing.B) {
 	rounds, err := strconv.Atoi(os.Getenv("COMPARE"))
 	if err != nil {
 		b.Skip("COMPARE=5 measures in five rounds")
 	}
 	b.ReportMetric(0, "ns/op") // the time of all rounds says nothing
-	return rounds
-}
-
-// BenchmarkAgainstBare compares the processor time of a request with that of net/http alone, which
-// sends the same response ready-made. Each round measures both, one right after the other; the
-// ratio is that of the best rounds.
-func BenchmarkAgainstBare(b *testing.B) {
-	rounds := compareRounds(b)
 	keys := unlimitedKeys(b, b.TempDir())
 	memory := start(b, "-keys", keys, "-data", "")
 	file := start(b, "-keys", keys, "-data", petsFile(b, 1000))
@@ -280,29 +271,5 @@ func BenchmarkSnapshot(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkMillionPets reports what a million pets cost: the start, and the memory of a pet.
-func BenchmarkMillionPets(b *testing.B) {
-	rounds := compareRounds(b)
-	const pets = 1_000_000
-	keys, file := unlimitedKeys(b, b.TempDir()), petsFile(b, pets)
-	runtime.GC()
-	binary() // so that the time of the build does not count
-	for range rounds {
-		begin := time.Now()
-		p := start(b, "-keys", keys, "-data", file)
-		took := time.Since(begin)
-		drive(b, p, "GET /pets?limit=20&after=500000"+loadHeader+"\r\n", 60000)
-		status := read(b, fmt.Sprintf("/proc/%d/status", p.Process.Pid))
-		var kilobytes int
-		fmt.Sscanf(status[strings.Index(status, "VmRSS:"):], "VmRSS: %d kB", &kilobytes)
-		p.Process.Kill()
-		p.end()
-		b.Logf("the start took %v; after 60000 reads a pet takes %d bytes", took,
-			kilobytes<<10/pets)
-		b.ReportMetric(took.Seconds(), "s/start")
-		b.ReportMetric(float64(kilobytes<<10)/pets, "B/pet")
 	}
 }

@@ -6,17 +6,13 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // A shelf is what a writer knows about its own pets: by id, the state that was acknowledged last.
@@ -186,58 +182,5 @@ func TestCrash(t *testing.T) {
 			t.Logf("%d writes were acknowledged, %d of them lost; %d more were kept",
 				acknowledged, lost, kept)
 		})
-	}
-}
-
-// TestSoak reads, writes and deletes at full speed for as many seconds as SOAK says. All that is
-// created is deleted again, so the memory in use must be the same halfway through and at the end.
-func TestSoak(t *testing.T) {
-	seconds, err := strconv.Atoi(os.Getenv("SOAK"))
-	if err != nil {
-		t.Skip("SOAK=60 runs it for a minute")
-	}
-	s := newService(t, freshFile(t))
-	var requests atomic.Int64
-	call := func(request, body string, want int) (location string) {
-		method, target, _ := strings.Cut(request, " ")
-		r := httptest.NewRequest(method, target, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer big")
-		w := httptest.NewRecorder()
-		if s.ServeHTTP(w, r); w.Code != want {
-			t.Errorf("%s: status %d: %s", request, w.Code, w.Body)
-		}
-		requests.Add(1)
-		return w.Header().Get("Location")
-	}
-	half := func() (heap uint64) {
-		end := time.Now().Add(time.Duration(seconds) * time.Second / 2)
-		var clients sync.WaitGroup
-		for range 8 {
-			clients.Go(func() {
-				for time.Now().Before(end) {
-					pet := call("POST /pets", `{"name":"brief","categoryId":1}`, 201)
-					id := strings.TrimPrefix(pet, "/pets/")
-					order := call("POST /store/orders", `{"petId":`+id+`}`, 201)
-					call("PUT "+pet, `{"name":"still brief","categoryId":2,"status":"sold"}`, 200)
-					call("PATCH /inventory/"+id, `{"quantity":5}`, 200)
-					call("GET /pets?limit=100", "", 200)
-					call("DELETE "+pet, "", 409)
-					call("DELETE "+order, "", 204)
-					call("DELETE "+pet, "", 204)
-				}
-			})
-		}
-		clients.Wait()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	middle := half()
-	end := half()
-	t.Logf("%d requests; heap %d KiB halfway through, %d KiB at the end",
-		requests.Load(), middle>>10, end>>10)
-	if end > middle+middle/20 {
-		t.Errorf("the heap grew from %d to %d bytes", middle, end)
 	}
 }
