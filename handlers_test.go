@@ -359,6 +359,7 @@ func TestOrders(t *testing.T) {
 	s.expect("DELETE /store/orders/3", ``, 409, "A complete order cannot be cancelled")
 	s.expect("DELETE /store/orders/2", ``, 204, ``)
 	s.expect("GET /store/orders/2", ``, 404, "/store/orders/2 does not exist")
+	// No stock moves, and no pet is sold.
 	s.expect("GET /inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"available"}`)
 }
 
@@ -560,7 +561,6 @@ func TestBodies(t *testing.T) {
 	s.refuse("POST /pets", `{"categoryId":1}`, "name is missing; it must be a string.")
 	s.refuse("POST /pets", `{"quantity":1}`, `The field "quantity" is unknown`)
 	s.refuse("PATCH /inventory/1", `{"petId":1,"quantity":1}`, `The field "petId" is unknown`)
-	s.refuse("PATCH /inventory/1", `{"quantity":1,"quantity":1}`, `The field "quantity" is given twice`)
 	s.expect("POST /categories", ` {"name" : "a\ud800b\u0041" } `, 201,
 		`{"id":5,"name":"a`+"\ufffd"+`bA"}`)
 	s.expect("POST /pets", `{"name":"x","categoryId":1,"status":"s\u006fld"}`, 201,
@@ -840,49 +840,6 @@ func TestPages(t *testing.T) {
 		if same(t, entry.Name()+": header", want, resp.Header); want.Get("Content-Type") == "" {
 			t.Errorf("%s has no Content-Type", entry.Name())
 		}
-	}
-}
-
-// The description names the server that serves it, so that a client made from it finds the server.
-func TestBaseURL(t *testing.T) {
-	s := freshService(t)
-	for _, test := range []struct{ baseURL, want string }{
-		{"", "http://localhost:8080"},
-		{"http://127.0.0.1:40000", "http://127.0.0.1:40000"},
-	} {
-		s.baseURL = test.baseURL
-		var d description
-		if err := json.NewDecoder(s.do("GET /openapi.json", "").Body).Decode(&d); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "the default of base_url", test.want, d.Servers[0].Variables["base_url"].Default)
-	}
-}
-
-// The page may offer the demo keys, and no others.
-func TestKeysOfThePage(t *testing.T) {
-	s := freshService(t)
-	s.expect("GET /docs/keys.json", ``, 200, "[]")
-	s.demoKeys = demoKeys
-	s.expect("GET /docs/keys.json", ``, 200, demoKeys)
-}
-
-// loseStore makes every handler of the API panic.
-func (s *service) loseStore() {
-	s.Server = newServer(nil, s.limits, s.logger, &options{})
-}
-
-// A panic in a handler is a 500 for its request, with all that a response must have, and the log
-// has the stack.
-func TestPanic(t *testing.T) {
-	s := freshService(t)
-	s.loseStore()
-	s.expect("GET /pets", ``, 500, "The server failed on this request; try again, and report")
-	s.expect("POST /store/orders", `{}`, 500, "The server failed on this request")
-	s.expect("GET /healthz", ``, 500, "The server failed on this request")
-	got := s.log.String()
-	if strings.Count(got, "panic: ") != 3 || !strings.Contains(got, "store.go:") {
-		t.Errorf("the log does not have three panics with their stacks:\n%s", got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log"
 	"os"
@@ -130,6 +131,15 @@ func TestReopen(t *testing.T) {
 		`{"id":8,"name":"Next","categoryId":5,"status":"sold"}`)
 	s.expect("POST /store/orders", `{}`, 201, `{"id":4,"complete":false}`)
 	expectSaved(t, s.store)
+	// Each line of the file is the very JSON that clients get.
+	for _, target := range []string{"/categories", "/pets", "/store/orders", "/inventory"} {
+		name := filepath.Base(target)
+		list, _ := io.ReadAll(s.do("GET "+target, "").Body)
+		lines := strings.Trim(string(list), "[]\n")
+		if !strings.Contains(read(t, path), `"`+name+"\": [\n"+lines+"\n]") {
+			t.Errorf("the file does not have the %s as clients get them", name)
+		}
+	}
 }
 
 // A name comes back byte for byte, from the file too, whatever escapes it was sent with.
@@ -295,22 +305,31 @@ func TestLogOfFailures(t *testing.T) {
 	same(t, "log", once+once, anonymous(s.log.String(), s.store.path))
 }
 
-// A panic in a change fails that request only.
-func TestPanicInAChange(t *testing.T) {
+// A panic is a 500 for that request only, and the log has the stack. One in a change undoes it.
+func TestPanic(t *testing.T) {
 	s := newService(t, freshFile(t))
 	before := text(t, s.store.view())
 	s.mux.Handle("POST /boom", s.wrap(s.handlerOf(func(next *state, _ *request) (response, error) {
 		next.removePet(1)
 		panic("boom")
 	}), s.limits, new(faults)))
-	s.expect("POST /boom", "", 500, "The server failed on this request")
-	got := s.log.String()
-	if !strings.Contains(got, "panic: boom") || !strings.Contains(got, "store_test.go") {
-		t.Errorf("the log has no stack: %s", got)
-	}
+	s.expect("POST /boom", "", 500, "The server failed on this request; try again, and report it")
 	same(t, "after the panic", before, text(t, s.store.view()))
 	s.expect("POST /categories", birds, 201, `{"id":5,"name":"Birds"}`)
 	expectSaved(t, s.store)
+
+	s.loseStore()
+	s.expect("GET /pets", "", 500, "The server failed on this request")
+	s.expect("GET /healthz", "", 500, "The server failed on this request")
+	got := s.log.String()
+	if strings.Count(got, "panic: ") != 3 || !strings.Contains(got, "store_test.go:") {
+		t.Errorf("the log does not have three panics with their stacks:\n%s", got)
+	}
+}
+
+// loseStore makes every handler panic that reads or changes something.
+func (s *service) loseStore() {
+	s.Server = newServer(nil, s.limits, s.logger, &options{})
 }
 
 // A file that another program has changed in any way is left alone, and every write is refused
