@@ -877,6 +877,22 @@ func TestCORS(t *testing.T) {
 	same(t, "Allow", "GET, HEAD, POST", s.do("PATCH /pets", "").Header.Get("Allow"))
 }
 
+// The time of the start is told in UTC, to the nanosecond, and does not change until a restart.
+func TestStarted(t *testing.T) {
+	zone := time.Local
+	time.Local = time.FixedZone("", -8*60*60)
+	defer func() { time.Local = zone }()
+	inBubble(t, func(t *testing.T, s *service) { // which begins with the year 2000
+		time.Sleep(1234567890)
+		s.restart(time.Minute, &options{})
+		for range 2 {
+			s.expect("GET /healthz", ``, 200,
+				`{"status":"ok","started":"2000-01-01T00:00:01.23456789Z"}`)
+			time.Sleep(time.Hour)
+		}
+	})
+}
+
 // A request is counted when it arrives, however long its response is held back.
 func TestDelay(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {

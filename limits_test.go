@@ -489,7 +489,8 @@ func TestKeysFile(t *testing.T) {
 		{`[{"key":"a","plan":"free"},{"key":"secret"}]`,
 			"entry 2: plan is missing; it must be a string."},
 		{`[{"plan":"free"}]`, "entry 1: key is missing; it must be a string."},
-		{`[{"plan":"free","plan":"free"}]`, `entry 1: The field "plan" is given twice; leave one out.`},
+		{`[{"plan":"free","plan":"free"}]`,
+			`entry 1: The field "plan" is given twice; leave one out.`},
 		{`[{"key":"secret","plan":null}]`, "entry 1: plan must be a string."},
 		{`[{"key":"secret","plan":"gold"}]`,
 			"entry 1: plan must be free, pro, business or enterprise."},
@@ -539,27 +540,32 @@ func TestDemoKeys(t *testing.T) {
 	same(t, "number of keys", len(got), len(limits.clients))
 }
 
-// A caller that waits as long as Retry-After says always succeeds, at whatever moment it was
-// refused.
-func TestRetryAfter(t *testing.T) {
+// Who waits as long as Retry-After says always succeeds, at whatever moment the refusal came. So
+// does who waits until X-RateLimit-Reset once none remains.
+func TestWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
 		random := rand.New(rand.NewPCG(1, 2))
-		waits := 0
-		for end := time.Now().Add(24 * time.Hour); time.Now().Before(end); {
+		waits := map[int]int{} // how many, by status
+		for end := time.Now().Add(30 * 24 * time.Hour); time.Now().Before(end); {
 			key := []string{"forty", "daily", "free", "one"}[random.IntN(4)]
-			refused := s.ask(key)
-			if refused.status == 200 {
+			told := s.ask(key)
+			switch {
+			case told.status == 429:
+				time.Sleep(time.Duration(told.retryAfter) * time.Second)
+			case told.remaining == 0 && random.IntN(2) == 0:
+				reset := time.Now().Unix() + int64(told.resetIn)
+				time.Sleep(time.Until(time.Unix(reset, 0)))
+			default:
 				time.Sleep(time.Duration(random.Int64N(int64(time.Second))))
 				continue
 			}
-			time.Sleep(time.Duration(refused.retryAfter) * time.Second)
-			waits++
+			waits[told.status]++
 			if got := s.ask(key); got.status != 200 {
-				t.Errorf("%s: %+v after %+v", key, got, refused)
+				t.Errorf("%s: %v after %v", key, got, told)
 			}
 		}
-		if waits < 10 {
-			t.Errorf("only %d waits", waits)
+		if waits[429] < 10 || waits[200] < 10 {
+			t.Errorf("too few waits: %v", waits)
 		}
 	})
 }
