@@ -715,11 +715,10 @@ func TestOldStatesStay(t *testing.T) {
 			}
 		})
 	}
-	body := NewPet{Name: "new", CategoryID: 1, Status: Sold}
 	for range 50 {
 		for _, change := range []func(*state){
-			func(next *state) { next.addPet(next.pets.nextID(), body) },
-			func(next *state) { next.addPet(next.pets.nextID(), body) },
+			func(next *state) { next.addPet(next.pets.nextID(), NewPet{"one", 1, Sold}) },
+			func(next *state) { next.addPet(next.pets.nextID(), NewPet{"two", 1, Sold}) },
 			func(next *state) { next.replacePet(next.pets.last-1, NewPet{"old", 1, Pending}) },
 			func(next *state) { next.removePet(next.pets.last) },
 		} {
