@@ -427,7 +427,7 @@ func TestStrangers(t *testing.T) {
 func TestHostOfTheDemoKeys(t *testing.T) {
 	s := newService(t, "")
 	mine, _ := newLimits([]byte(testKeys), time.Minute, "")
-	demo, _ := newLimits([]byte(demoKeys), time.Minute, "pets.test")
+	demo, _ := newLimits(nil, time.Minute, "pets.test")
 	const where = "The demo keys count only where the host of the URL is localhost, "
 	for _, test := range []struct {
 		host  string
@@ -521,7 +521,7 @@ func TestKeysFile(t *testing.T) {
 
 // The README, the workshop and the reference offer these keys, with the limits of their plans.
 func TestDemoKeys(t *testing.T) {
-	limits, err := newLimits([]byte(demoKeys), time.Minute, "localhost")
+	limits, err := newLimits(nil, time.Minute, "localhost")
 	if err != nil {
 		t.Fatal(err)
 	}
