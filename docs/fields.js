@@ -1,0 +1,33 @@
+// Draws the fields of a form, one for each parameter and the body, and marks what is wrong with them.
+import { $, el, setText } from './dom.js'
+import { rangeOf, resolve } from './description.js'
+
+function drawControl({ in: place, required, schema, example = '' }) {
+  if (place === 'body') return el('textarea', { rows: 6, spellcheck: 'false' }, '{}')
+  const { enum: options, type, default: preset = '' } = resolve(schema)
+  const control = el(options ? 'select' : 'input', { autocomplete: 'off' })
+  for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
+  if (type === 'integer') control.inputMode = 'numeric'
+  if (required) control.value = example
+  else if (!options) control.placeholder = example || preset
+  return control
+}
+
+export function drawField(operationId, input) {
+  const { name, schema, required } = input, id = `${operationId}-${name}`, control = drawControl(input)
+  const range = control.matches('select') ? '' : rangeOf(schema), hint = el('small', { id: `${id}-hint` }, range)
+  if (required) hint.append(range && ', ', el('b', { class: 'required' }, 'required'))
+  Object.assign(control, { id, name }).setAttribute('aria-describedby', `${id}-hint ${id}-error`)
+  return el('div', { class: 'field' }, el('label', { for: id }, name), hint, control,
+    el('p', { id: `${id}-error`, class: 'error' }))
+}
+
+// markFields writes what is wrong below each field, and returns the first such field.
+export function markFields(form, inputs, errorOf) {
+  for (const input of inputs) {
+    const control = form.elements[input.name], error = errorOf(input, control.value) ?? ''
+    control.ariaInvalid = error !== ''
+    setText($(`#${control.id}-error`), error)
+  }
+  return $('[aria-invalid=true]', form)
+}
