@@ -238,32 +238,22 @@ check('an order is cancelled', await send(page, 'cancelOrder'), [204, undefined]
 await list.getByLabel('after', { exact: true }).fill('0')
 check('sent with Ctrl+Enter', (await responseTo(page, list, () => page.keyboard.press('Control+Enter')))[0], 200)
 
-// --- What it refuses to send, unless it must ---
+// --- What is wrong with it, the server says; the page marks the field ---
 let sent = 0
 page.on('request', request => { if (!/icon.svg|healthz/.test(request.url())) sent++ })
-for (const [id, field, value, error] of [
-  ['listPets', 'limit', '1.5', 'limit must be an integer.'],
-  ['listPets', 'limit', '101', 'limit must be 1 to 100.'],
-  ['getPet', 'petId', '', 'petId is required.'],
-  ['createPet', 'body', '{"name": "Pip"}', 'categoryId is missing.'],
-  ['createOrder', 'body', '{"shipDate": "tomorrow"}', 'shipDate must be a date-time such as 2026-12-01T12:00:00Z.'],
+for (const [id, field, value] of [
+  ['listPets', 'limit', '1.5'],
+  ['listPets', 'after', '-1'],
+  ['getPet', 'petId', 'x'],
+  ['createPet', 'body', '{"name": "Pip"}'],
+  ['createOrder', 'body', '{"shipDate": "tomorrow"}'],
 ]) {
-  const article = part(page, id), input = article.getByLabel(field, { exact: true })
-  await input.fill(value)
-  await press(article, 'Send').click()
-  check(`${value} refused`, await page.locator(`#${id}-${field}-error`).textContent(), error)
-  check(`${value} focused`,
-    await input.evaluate(element => [element === document.activeElement, element.ariaInvalid]), [true, 'true'])
-  check(`${value}: nothing of the former response`,
-    [/^Not sent/.test(await outcome(article)), await article.locator('.response *').count()], [true, 0])
-}
-check('nothing sent', sent, 0)
-check('sent anyway', (await responseTo(page, list, () => press(list, 'Send anyway').click()))[0], 400)
-check('and still marked', [await list.locator('.error:not(:empty)').textContent(),
-  await press(list, 'Send anyway').isVisible()], ['limit must be 1 to 100.', false])
-for (const article of [part(page, 'getPet'), part(page, 'createPet')]) {
-  await article.locator('[aria-invalid=true]').fill('{"name": "O\'Malley", "categoryId": 1}')
-  check('a change clears what was wrong', await article.locator('[aria-invalid=true], .error:not(:empty)').count(), 0)
+  const article = part(page, id), marked = () => article.locator('[aria-invalid=true]').evaluateAll(all =>
+    all.map(({ name }) => name))
+  check(`${value} as ${field} of ${id}`, [(await send(page, id, { [field]: value }))[0], await marked()], [400, [field]])
+  await article.getByLabel(field, { exact: true }).fill('1')
+  check('a change clears the mark', await marked(), [])
+  if (id === 'listPets') await article.getByLabel(field, { exact: true }).fill('')
 }
 
 // --- When there is no response ---
@@ -278,16 +268,16 @@ const entries = await rows.count()
 for (const key of ['schlüssel', 'two words']) {
   await page.getByLabel('API key').fill(key)
   await press(list, 'Send').click()
-  await list.getByText('Not sent: a key has ASCII characters alone, and no spaces.').waitFor()
+  await list.getByText('Not sent: a key has only ASCII characters and no spaces.').waitFor()
 }
-check('nothing is sent with it, nor logged', [sent, await rows.count()], [3, entries])
+check('nothing is sent with it, nor logged', [sent, await rows.count()], [7, entries])
 await press(page, 'Business').click()
 await page.route(`${base}/inventory`, route => sleep(1000).then(() => route.continue()))
 const stock = part(page, 'listInventory')
 await press(stock, 'Send').dblclick()
 await press(stock, 'Sending …').waitFor()
 await stock.getByText('200 OK').waitFor()
-check('sent once', [sent, await press(stock, 'Send').count()], [4, 1])
+check('sent once', [sent, await press(stock, 'Send').count()], [8, 1])
 const json = { code: 'service_unavailable' }, headers = {
   'X-RateLimit-Limit': '1000', 'X-RateLimit-Remaining': '900', 'X-RateLimit-Reset': '9999999999', 'Retry-After': '1',
 }
@@ -567,8 +557,7 @@ async function lookAround() {
     check('layout shift', await page.evaluate(() => counts.shifted), 0)
     if (pictures) await page.screenshot({ path: join(pictures, `${scheme}-${width}.png`) })
     await send(page, 'listPets', { limit: '1' })
-    await part(page, 'getPet').getByLabel('petId', { exact: true }).fill('x')
-    await press(part(page, 'getPet'), 'Send').click()
+    await send(page, 'getPet', { petId: 'x' })
     await page.evaluate(() => { for (const details of document.querySelectorAll('details')) details.open = true })
     await look(page, `${scheme}-${width}-opened`)
     await page.context().close()

@@ -1,6 +1,7 @@
 // Makes a request of what a form holds, and sends it. Nothing here touches the page.
 import { checkServer, measure } from './limits.js'
 
+// makeRequest takes the values of the inputs, and what a mistake adds that no input can hold.
 export function makeRequest({ path, inputs, ...operation }, values, key, added) {
   const query = new URLSearchParams(added?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
   let target = path
@@ -11,9 +12,8 @@ export function makeRequest({ path, inputs, ...operation }, values, key, added) 
     else if (value && place === 'header') headers[name] = value
     else if (value) query.append(name, value)
   }
-  Object.assign(headers, added?.headers)
-  const url = location.origin + target + (query.size ? `?${query}` : '')
-  return { method: added?.method ?? operation.method, url, headers, body: values.body }
+  const url = location.origin + target + (query.size ? `?${query}` : ''), method = added?.method ?? operation.method
+  return { method, url, headers: { ...headers, ...added?.headers }, body: values.body }
 }
 
 const gone = 'The server cannot be reached; check that it is running.'

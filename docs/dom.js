@@ -1,25 +1,15 @@
-// Makes elements. What comes from the server becomes text nodes, not HTML: a pet may be named <img>.
+// Small tools: elements, and what the browser keeps. Texts of the server become text nodes: a pet may be named <img>.
 export const $ = (selector, root = document) => root.querySelector(selector)
 export const all = (selector, root = document) => [...root.querySelectorAll(selector)]
+export const setText = (element, text) => { if (element.textContent !== text) element.textContent = text }
+export const button = (text, onclick, kind = 'quiet') =>
+  Object.assign(el('button', { type: 'button', class: kind }, text), { onclick })
 
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name)
   for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value)
   element.append(...children)
   return element
-}
-
-export const button = (text, onclick, kind = 'quiet') =>
-  Object.assign(el('button', { type: 'button', class: kind }, text), { onclick })
-export const setText = (element, text) => { if (element.textContent !== text) element.textContent = text }
-
-let buttons = 0
-// tellApart names each button below an element after that element's heading, too: no two have one name.
-export function tellApart(root, heading) {
-  for (const button of all('button', root)) {
-    button.id ||= `button-${++buttons}`
-    button.setAttribute('aria-labelledby', `${button.id} ${heading}`)
-  }
 }
 
 // fold keeps what is long out of the way on a small screen; the style sheet says which is.
@@ -29,17 +19,31 @@ export function fold(title, gist, ...content) {
   return Object.assign(el('details', { class: 'fold' }, summary, ...content), { open: !isSmall })
 }
 
+let buttons = 0
+// tellApart names each button after a heading, too, so that no two have one name.
+export function tellApart(root, heading) {
+  for (const button of all('button:not([aria-label])', root)) {
+    button.id ||= `button-${++buttons}`
+    button.setAttribute('aria-labelledby', `${button.id} ${heading}`)
+  }
+}
+
 // copyButton works without a clipboard, too: over plain HTTP, except on localhost, a page has none.
-export function copyButton(source, textOf) {
-  const copy = button('Copy', () => {
-    getSelection().selectAllChildren(source)
-    addEventListener('copy', event => {
-      event.clipboardData.setData('text/plain', textOf())
-      event.preventDefault()
-    }, { once: true })
-    copy.textContent = document.execCommand('copy') ? 'Copied' : 'Not copied'
-    getSelection().removeAllRanges()
-    setTimeout(() => { copy.textContent = 'Copy' }, 2000)
-  }, 'copy quiet')
-  return copy
+export const copyButton = (name, source, textOf) => button(name, ({ target }) => {
+  getSelection().selectAllChildren(source)
+  addEventListener('copy', event => {
+    event.clipboardData.setData('text/plain', textOf())
+    event.preventDefault()
+  }, { once: true })
+  target.textContent = document.execCommand('copy') ? 'Copied' : 'Not copied'
+  getSelection().removeAllRanges()
+  setTimeout(() => { target.textContent = name }, 2000)
+}, 'copy quiet')
+
+// The browser keeps things under names of the page's own. It may forbid that; the page then works without.
+export function recall(storage, name) {
+  try { return JSON.parse(globalThis[storage].getItem(`petstore.${name}`)) } catch { return null }
+}
+export function remember(storage, name, value) {
+  try { globalThis[storage].setItem(`petstore.${name}`, JSON.stringify(value)) } catch {}
 }

@@ -1,5 +1,5 @@
-// Draws the fields of a form, one for each parameter and the body, and marks what is wrong with them.
-import { $, el, setText } from './dom.js'
+// Draws the fields of a form, one for each parameter and one for the body.
+import { el } from './dom.js'
 import { rangeOf, resolve } from './description.js'
 
 function drawControl({ in: place, required, schema, example = '' }) {
@@ -17,17 +17,6 @@ export function drawField(operationId, input) {
   const { name, schema, required } = input, id = `${operationId}-${name}`, control = drawControl(input)
   const range = control.matches('select') ? '' : rangeOf(schema), hint = el('small', { id: `${id}-hint` }, range)
   if (required) hint.append(range && ', ', el('b', { class: 'required' }, 'required'))
-  Object.assign(control, { id, name }).setAttribute('aria-describedby', `${id}-hint ${id}-error`)
-  return el('div', { class: 'field' }, el('label', { for: id }, name), hint, control,
-    el('p', { id: `${id}-error`, class: 'error' }))
-}
-
-// markFields writes what is wrong below each field, and returns the first such field.
-export function markFields(form, inputs, errorOf) {
-  for (const input of inputs) {
-    const control = form.elements[input.name], error = errorOf(input, control.value) ?? ''
-    control.ariaInvalid = error !== ''
-    setText($(`#${control.id}-error`), error)
-  }
-  return $('[aria-invalid=true]', form)
+  Object.assign(control, { id, name }).setAttribute('aria-describedby', hint.id)
+  return el('div', { class: 'field' }, el('label', { for: id }, name), hint, control)
 }

@@ -1,6 +1,6 @@
 // What is left of the limit of each key, as the server last said. The session remembers it, so that a wait goes on
 // after a reload; other tabs are told, since they share the limit.
-import { recall, remember } from './storage.js'
+import { recall, remember } from './dom.js'
 
 let { started, readings } = { readings: {}, ...recall('sessionStorage', 'limits') }
 const tabs = new BroadcastChannel('petstore.limits')
@@ -15,16 +15,11 @@ export function reading(key) {
   return { ...last, waiting: last.state === 'wait' || last.state === 'banned' }
 }
 
-function keep(news) {
-  readings = { ...readings, ...news }
+function keep(news, isAnew) {
+  if (isAnew) started = undefined
+  readings = { ...(isAnew ? {} : readings), ...news }
   remember('sessionStorage', 'limits', { started, readings })
   newReading.dispatchEvent(new Event('change'))
-}
-
-function forgetAll() {
-  started = undefined
-  readings = {}
-  keep({})
 }
 
 tabs.onmessage = ({ data }) => data === 'Which?' ? tabs.postMessage(readings) : keep(data)
@@ -33,26 +28,26 @@ tabs.postMessage('Which?')
 export function measure(key, { status, headers, body }) {
   const [limit, left, reset, wait] = [...limitHeaders, 'Retry-After'].map(name => Number(headers.get(name)))
   if (!limit) return
-  const refused = body?.code === 'key_banned' ? 'banned' : status === 429 && 'wait'
-  const now = Date.now(), difference = now - Date.parse(headers.get('Date')), before = reading(key)
+  const refused = body?.code === 'key_banned' ? 'banned' : status === 429 && 'wait', before = reading(key)
+  const now = Date.now(), difference = now - Date.parse(headers.get('Date'))
   const skew = Math.abs(difference) > 2000 ? difference - 1000 : 0 // of the clocks; the header is cut to whole seconds
-  const until = refused ? now + wait * 1000 : reset * 1000 + skew, state = refused || (left > limit / 5 ? 'open' : 'low')
-  // Within a window there is never more left than before, and it does not end later: else the server was restarted.
-  const isAnew = !refused && before.limit === limit && before.state !== 'over'
-    && (left > before.left || until > before.until + 2000)
-  if (isAnew) forgetAll()
-  const since = before.state === state && !isAnew ? before.since : now, isStranger = status === 401
-  const news = { [key]: { limit, left, state, since, until, isStranger: isStranger || refused && before.isStranger } }
-  keep(news)
+  const until = refused ? now + wait * 1000 : reset * 1000 + skew
+  const state = refused || (left > limit / 5 ? 'open' : 'low'), since = before.state === state ? before.since : now
+  // Within a window no response has more left than one before, or a later end: else the server was restarted.
+  const isLater = left > before.left || until > before.until + 2000
+  const isAnew = isLater && !refused && before.limit === limit && before.state !== 'over'
+  const isStranger = status === 401 || (status === 429 && before.isStranger)
+  const news = { [key]: { limit, left, state, since, until, isStranger } }
+  keep(news, isAnew)
   tabs.postMessage(news)
 }
 
 // checkServer returns whether the server can be reached. One that is gone, or was restarted, begins every window anew.
 export async function checkServer() {
   const response = await fetch('/healthz', { cache: 'no-store' }).catch(() => undefined)
-  const health = response?.ok ? await response.json() : {}
-  if (!response || (started && health.started && started !== health.started)) forgetAll()
+  const health = response?.ok ? await response.json() : {}, isOther = started && (health.started ?? started) !== started
+  keep({}, !response || isOther)
   started = health.started ?? started
-  keep({})
+  remember('sessionStorage', 'limits', { started, readings })
   return Boolean(response)
 }

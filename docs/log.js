@@ -2,18 +2,16 @@
 import { $, button, el } from './dom.js'
 import { drawRow, drawStatus, table } from './text.js'
 
+$('.log').append(table('requests', ['Method', 'Path, time and plan', 'Status']))
 let last
 
 // logRequest notes a response, what was sent for it, and whose key it was: its plan, never the key.
 export function logRequest({ method, path, status = 'none', plan, time }, sent, restore) {
   const rows = $('.log tbody'), identity = JSON.stringify([method, path, status, plan, sent])
-  const count = last?.identity === identity ? last.count + 1 : 1
+  const count = last?.identity === identity ? last.count + 1 : 1, times = count > 1 ? ` ×${count}` : ''
   if (count > 1) rows.firstChild.remove()
   last = { identity, count }
-  const times = count > 1 ? ` ×${count.toLocaleString('en')}` : ''
   const link = button(path, restore, 'link'), note = el('small', {}, `${time}, ${plan}`)
   rows.prepend(drawRow([[el('b', { class: `method ${method}` }, method)], [link, note], [drawStatus(status), times]]))
   rows.children[50]?.remove()
 }
-
-$('.log').append(table('requests', ['Method', 'Path, time and plan', 'Status']))

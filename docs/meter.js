@@ -25,11 +25,10 @@ function drawMeter() {
   setText($('strong', meter), head)
   setText($('span', meter), `${isStranger ? 'Without a valid key' : planOf(settings.key)}: ${rest}`)
   bar.style.setProperty('--level', waiting ? 1 - remaining / (until - since) : left / limit)
-  bar.hidden = state === 'new'
-  Object.assign(bar, { ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
+  Object.assign(bar, { hidden: state === 'new', ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
   meter.dataset.state = state
-  if (wait !== announced)
-    $('[role=status]', meter).textContent = waiting ? `${head}, ${rest}` : state === 'over' ? 'You can send again' : head
+  const news = waiting ? `${head}, ${rest}` : state === 'over' ? 'You can send again' : head
+  if (wait !== announced) $('[role=status]', meter).textContent = news
   announced = wait
   clearTimeout(ticking)
   const step = waiting || remaining < 3_600_000 ? 1000 : 60_000
@@ -42,8 +41,7 @@ function tick() {
 }
 
 newReading.addEventListener('change', drawMeter)
-changes.addEventListener('key', drawMeter)
-changes.addEventListener('key', checkServer)
+for (const react of [drawMeter, checkServer]) changes.addEventListener('key', react)
 document.addEventListener('visibilitychange', () => document.hidden || checkServer())
 drawMeter()
 checkServer()

@@ -1,11 +1,13 @@
 // Draws the operations and their groups, with their entries in the navigation.
 import { button, el, fold } from './dom.js'
-import { api, contentOf, examplesOf, fieldsOf, operations, resolve, sharedStatuses, typeOf } from './description.js'
+import { api, contentOf, examplesOf, fieldsOf, operations, ownStatuses, resolve, sharedStatuses, typeOf }
+  from './description.js'
 import { limitHeaders } from './limits.js'
 import { drawJSON, fieldTable, inline, prose } from './text.js'
 import { TryOut } from './tryout.js'
 
 const drawMethod = method => el('b', { class: `method ${method}` }, method)
+const link = (id, ...content) => el('a', { href: `#${id}` }, ...content)
 
 function badges({ deprecated, 'x-deprecated-sunset': sunset, 'x-stability': stability = '' }, hasRoom) {
   const date = new Date(sunset).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
@@ -16,18 +18,17 @@ function badges({ deprecated, 'x-deprecated-sunset': sunset, 'x-stability': stab
 
 function drawOperation(operation) {
   const { operationId, summary, description, method, path, inputs, body, responses } = operation
-  const title = el('h4', { id: `${operationId}-title` }, el('a', { href: `#${operationId}` }, summary))
-  const address = el('p', { class: 'address' }, drawMethod(method), el('code', {}, path), ...badges(operation, true))
-  const about = el('div', { class: 'about' }, title, address, ...prose(description)), article = el('article', { id: operationId })
+  const about = el('div', { class: 'about' }, el('h4', { id: `${operationId}-title` }, link(operationId, summary)),
+    el('p', { class: 'address' }, drawMethod(method), el('code', {}, path), ...badges(operation, true)),
+    ...prose(description))
   const parameters = inputs.filter(input => input !== body), fields = body ? fieldsOf(body.schema) : []
   for (const [title, list] of Object.entries({ Parameters: parameters, Body: fields }))
     if (list.length) about.append(fold(title, list.map(({ name }) => name).join(', '), fieldTable(list)))
-  const tryOut = new TryOut(operation), own = Object.keys(responses).filter(status => !sharedStatuses.includes(status))
-  const also = el('p', { class: 'also' }, `Also ${sharedStatuses.join(', ')}: see `, el('a', { href: '#errors' }, 'Errors'))
+  const tryOut = new TryOut(operation), own = ownStatuses(operation)
   about.append(fold('Responses', own.join(', '),
-    ...own.map(status => drawResponse(status, responses[status], tryOut)), also))
-  article.append(about, tryOut.form)
-  return article
+    ...own.map(status => drawResponse(status, responses[status], tryOut)),
+    el('p', { class: 'also' }, `Also ${sharedStatuses.join(', ')}: see `, link('errors', 'Errors'))))
+  return el('article', { id: operationId }, about, tryOut.form)
 }
 
 // drawResponse draws what is described for a status; with a try-out, a button for each mistake that leads to it.
@@ -43,8 +44,8 @@ export function drawResponse(status, reference, tryOut) {
   for (const { summary, description, value, 'x-try': mistake } of examplesOf(response)) {
     const figure = el('figure', {}, el('figcaption', {}, `Example: ${summary}`), ...prose(description), drawJSON(value))
     const trial = button(`Try this error: ${status}`, () => tryOut.provoke(mistake, details))
-    if (mistake && tryOut?.inputs.length) figure.append(trial)
     trial.ariaLabel = `${trial.textContent}, ${summary}, ${tryOut?.operation.summary}`
+    if (mistake && tryOut?.canSend) figure.append(trial)
     details.append(figure)
   }
   return details
@@ -54,12 +55,12 @@ export function drawGroup(tag, level) {
   const title = tag['x-page-title'] ?? tag.name, id = `group-${tag.name}`
   const own = operations.filter(({ tags }) => tags.includes(tag.name))
   const groups = api.tags.filter(child => child['x-parent'] === tag.name).map(child => drawGroup(child, level + 1))
-  const links = own.map(operation => el('li', {}, el('a', { href: `#${operation.operationId}` },
-    drawMethod(operation.method), el('span', {}, operation.summary), ...badges(operation))))
+  const links = own.map(operation => link(operation.operationId, drawMethod(operation.method),
+    el('span', {}, operation.summary), ...badges(operation)))
   return {
     section: el('section', { id }, el(`h${level}`, {}, title), ...prose(tag.description),
       ...own.map(drawOperation), ...groups.map(({ section }) => section)),
     entry: el('li', {}, el('a', { href: `#${id}`, class: 'group' }, title),
-      el('ul', {}, ...links, ...groups.map(({ entry }) => entry))),
+      el('ul', {}, ...links.map(link => el('li', {}, link)), ...groups.map(({ entry }) => entry))),
   }
 }

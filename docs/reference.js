@@ -1,11 +1,9 @@
-// Draws the page, and listens to what concerns all of it.
-import { $, setText } from './dom.js'
+// Draws the page, and listens to what concerns all of it: the place, the key, the keyboard.
+import { $, all, setText } from './dom.js'
 import { api } from './description.js'
-import './log.js'
 import './meter.js'
 import { drawGroup } from './operations.js'
 import { drawOverview } from './overview.js'
-import { followPlace, formHere } from './place.js'
 import { changes, choose, demoKeys, drawChoices, planOf, settings } from './settings.js'
 import { tryOuts } from './tryout.js'
 
@@ -15,35 +13,53 @@ $('.map').append(...groups.map(({ entry }) => entry))
 $('main').append(...groups.map(({ section }) => section))
 for (const tryOut of tryOuts) tryOut.fill({})
 $('.missing').remove()
-followPlace()
-
-const nav = $('nav'), key = $('#key')
+const nav = $('nav'), menu = $('#menu')
 $('details', nav).open = nav.scrollHeight <= nav.clientHeight // the operations come first
 
-function drawKey() {
-  if (key.value.trim() !== settings.key) key.value = settings.key
-  key.type = settings.isKeyHidden ? 'password' : 'text'
-  setText($('#hide'), settings.isKeyHidden ? 'Show' : 'Hide')
+// --- The place: what begins in the upper fifth of the screen, be it what was chosen, or the last ---
+const sections = all('main section, article')
+function markPlace() {
+  const top = section => section.getBoundingClientRect().top, line = innerHeight / 5
+  const chosen = sections.find(section => section.matches(':target') && top(section) >= 0 && top(section) <= line)
+  const seen = chosen ?? sections.findLast(section => top(section) <= line) ?? sections[0]
+  const link = $(`[href="#${seen.id}"]`, nav), frame = link.offsetParent
+  if (link.ariaCurrent) return
+  $('[aria-current]', nav)?.removeAttribute('aria-current')
+  link.ariaCurrent = 'true'
+  if (frame) frame.scrollTop = link.offsetTop - frame.clientHeight / 2
+  history.replaceState(null, '', seen === sections[0] ? '/' : link.hash)
 }
+addEventListener('hashchange', markPlace)
+const observer = new IntersectionObserver(markPlace, { rootMargin: '-15% 0px -80%' })
+// Until all is loaded, the address says where to go.
+addEventListener('load', () => { for (const section of sections) observer.observe(section) })
+addEventListener('resize', () => $('.menu').checkVisibility() || menu.hidePopover())
+nav.onclick = ({ target }) => { if (target.closest('a')) menu.hidePopover() }
 
-drawKey()
+// --- What is chosen ---
+function drawSettings() {
+  const { key, hidesKey, scheme } = settings, input = $('#key')
+  if (input.value.trim() !== key) input.value = key
+  input.type = hidesKey ? 'password' : 'text'
+  setText($('#hide'), hidesKey ? 'Show' : 'Hide')
+  document.documentElement.style.colorScheme = scheme === 'System' ? '' : scheme.toLowerCase()
+}
+drawSettings()
+for (const setting of ['key', 'hidesKey', 'scheme']) changes.addEventListener(setting, drawSettings)
 drawChoices($('[data-setting=key]'), planOf)
-if (!demoKeys.length) key.placeholder = 'a key of your keys file'
-key.oninput = () => choose('key', key.value.trim())
-$('#hide').onclick = () => choose('isKeyHidden', !settings.isKeyHidden)
-for (const setting of ['key', 'isKeyHidden']) changes.addEventListener(setting, drawKey)
-
-const drawScheme = () => {
-  document.documentElement.style.colorScheme = settings.scheme === 'System' ? '' : settings.scheme.toLowerCase()
-}
-drawScheme()
 drawChoices($('[data-setting=scheme]'))
-changes.addEventListener('scheme', drawScheme)
-
+if (!demoKeys.length) $('#key').placeholder = 'a key of your keys file'
+$('#key').oninput = ({ target }) => choose('key', target.value.trim())
+$('#hide').onclick = () => choose('hidesKey', !settings.hidesKey)
 $('.log').open = settings.showsLog
 $('.log').ontoggle = ({ target }) => choose('showsLog', target.open)
 
+// --- The keyboard: it sends from the form that has the focus, if it is in view, or else the operation marked ---
+function formHere() {
+  const focused = document.activeElement.closest('form'), { top, bottom } = focused?.getBoundingClientRect() ?? {}
+  return bottom > 0 && top < innerHeight ? focused : $(`${$('[aria-current]', nav)?.hash ?? 'x'} > form:has(.send)`)
+}
 addEventListener('keydown', event => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat) formHere()?.requestSubmit()
-  if (event.key === 'Escape') for (const { stop } of tryOuts) stop?.abort()
+  if (event.key === 'Escape') for (const { stop } of tryOuts) stop.abort()
 })

@@ -6,14 +6,14 @@ import { changes, drawChoices, settings } from './settings.js'
 // drawSample returns the elements, and a function that draws the code anew. requestFor makes the request with a key.
 export function drawSample(requestFor) {
   const pre = el('pre', { tabindex: '0', role: 'group', 'aria-label': 'Code' })
+  const languages = el('div', { class: 'choices', role: 'group', 'aria-label': 'Language', 'data-setting': 'language' })
   const codeWith = key => samples[settings.language](requestFor(key))
   const draw = () => {
-    const { key, isKeyHidden } = settings, code = codeWith(isKeyHidden ? '•'.repeat(key.length) : key)
+    const { key, hidesKey } = settings, code = codeWith(hidesKey ? '•'.repeat(key.length) : key)
     setText(pre, code.length < 5000 ? code : `${code.slice(0, 500)} …\n\nCopy has all of it.`)
   }
-  for (const setting of ['key', 'isKeyHidden', 'language']) changes.addEventListener(setting, draw)
-  const languages = drawChoices(el('div', { class: 'choices', role: 'group', 'data-setting': 'language' }))
-  languages.ariaLabel = 'Language'
-  languages.append(copyButton(pre, () => codeWith(settings.key)))
+  for (const setting of ['key', 'hidesKey', 'language']) changes.addEventListener(setting, draw)
+  drawChoices(languages)
+  languages.append(copyButton('Copy', pre, () => codeWith(settings.key)))
   return { parts: [languages, pre], draw }
 }

@@ -2,6 +2,9 @@
 // literal quotes a text; several lines stay lines, unless they hold what is special in the language.
 const literal = (text, mark, special) =>
   text.includes('\n') && !special.test(text) ? mark + text + mark : JSON.stringify(text)
+const object = headers => JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')
+const goImports = ['log', 'net/http', 'os', 'strings'].map(name => `\n\t"${name}"`).join('')
+const goCheck = '\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}'
 
 export const samples = {
   curl({ method, url, headers, body }) {
@@ -11,13 +14,14 @@ export const samples = {
     return [method === 'GET' ? 'curl -i' : `curl -i -X ${method}`, quote(url), ...lines].join(' \\\n  ')
   },
   HTTP({ method, url, headers, body }) {
-    const { host, origin } = new URL(url), length = body === undefined ? {} : { 'Content-Length': new Blob([body]).size }
-    const lines = Object.entries({ Host: host, ...headers, ...length }).map(line => line.join(': '))
+    const { host, origin } = new URL(url), size = new Blob([body]).size
+    const all = { Host: host, ...headers, ...(body !== undefined && { 'Content-Length': size }) }
+    const lines = Object.entries(all).map(line => line.join(': '))
     return [`${method} ${url.slice(origin.length)} HTTP/1.1`, ...lines, '', body ?? ''].join('\n')
   },
   JavaScript: ({ method, url, headers, body }) => `fetch("${url}", {
   method: "${method}",
-  headers: ${JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')},${body === undefined ? '' : `
+  headers: ${object(headers)},${body === undefined ? '' : `
   body: ${literal(body, '`', /[`\\$]/)},`}
 }).then(async response => {
   console.log(response.status, await response.text())
@@ -26,29 +30,15 @@ export const samples = {
 
 connection = client.${url.startsWith('https') ? 'HTTPSConnection' : 'HTTPConnection'}("${new URL(url).host}")
 connection.request("${method}", "${url.slice(new URL(url).origin.length)}",
-  headers=${JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')}${body === undefined ? '' : `,
+  headers=${object(headers)}${body === undefined ? '' : `,
   body=${literal(body, "'''", /'|\\/)}.encode()`})
 response = connection.getresponse()
 print(response.status, response.read().decode())`,
-  Go: ({ method, url, headers, body = '' }) => `package main
-
-import (
-	"log"
-	"net/http"
-	"os"
-	"strings"
-)
-
+  Go: ({ method, url, headers, body = '' }) => `package main\n\nimport (${goImports}\n)\n
 func main() {
-	request, err := http.NewRequest("${method}", "${url}", strings.NewReader(${literal(body, '`', /`/)}))
-	if err != nil {
-		log.Fatal(err)
-	}${Object.entries(headers).map(([name, value]) => `
-	request.Header.Set("${name}", ${JSON.stringify(value)})`).join('')}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		log.Fatal(err)
-	}
+	request, err := http.NewRequest("${method}", "${url}", strings.NewReader(${literal(body, '`', /`/)}))${goCheck}${
+    Object.entries(headers).map(header => `\n\trequest.Header.Set(${JSON.stringify(header).slice(1, -1)})`).join('')}
+	response, err := http.DefaultClient.Do(request)${goCheck}
 	response.Write(os.Stdout)
 }`,
 }

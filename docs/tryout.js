@@ -1,8 +1,8 @@
 // The try-out of an operation: a form that sends what it shows.
 import { $, all, button, el, fold, setText, tellApart } from './dom.js'
 import { call, makeRequest } from './client.js'
-import { checkInput, examplesOf, mistakeIn } from './description.js'
-import { drawField, markFields } from './fields.js'
+import { examplesOf, mistakeIn } from './description.js'
+import { drawField } from './fields.js'
 import { newReading, reading } from './limits.js'
 import { logRequest } from './log.js'
 import { repeat } from './repeat.js'
@@ -14,49 +14,50 @@ export const tryOuts = []
 
 export class TryOut {
   state = 'idle' // or "sending" once, or "repeating"
-  isEdited = false // by a person; what the page filled in is sent as it is
-  inputs = []
+  stop = new AbortController()
 
   constructor(operation) {
-    const { operationId, summary, method } = this.operation = operation
+    this.operation = operation
     this.form = $('#try').content.firstElementChild.cloneNode(true)
-    for (const part of ['extra', 'actions', 'send', 'many', 'count', 'anyway', 'outcome', 'response'])
+    for (const part of ['inputs', 'extra', 'actions', 'send', 'many', 'count', 'anyway', 'outcome', 'response'])
       this[part] = $(`.${part}`, this.form)
-    this.form.ariaLabel = `Try it: ${summary}`
-    const { parts, draw } = drawSample(key => makeRequest(operation, this.values(), key, this.added))
-    this.drawSample = draw
+    this.form.ariaLabel = `Try it: ${operation.summary}`
     this.response.append(drawExamples(operation))
-    if (operation['x-hideTryItPanel'])
-      this.form.replaceChildren(el('p', {}, 'Without a form here, on purpose: send it with the code below.'), this.response)
-    else this.addFields()
+    this.canSend = !operation['x-hideTryItPanel']
+    if (this.canSend) this.addFields()
+    else this.form.replaceChildren(el('p', {}, 'No form here, on purpose: send the code below.'), this.response)
+    const { parts, draw } = drawSample(key => this.requestWith(key))
+    this.drawSample = draw
     this.form.append(fold('Code', 'curl, HTTP, JavaScript, Python, Go', ...parts))
-    if (method !== 'GET') this.many.parentElement.remove()
-    tellApart(this.form, `${operationId}-title`)
+    tellApart(this.form, `${operation.operationId}-title`)
     tryOuts.push(this)
   }
 
   addFields() {
-    const { operationId, inputs, body } = this.operation
-    $('.inputs', this.form).append(...inputs.map(input => drawField(operationId, input)))
-    this.inputs = inputs
+    const { operationId, inputs, body, method } = this.operation
+    this.inputs.append(...inputs.map(input => drawField(operationId, input)))
+    if (method !== 'GET') this.many.parentElement.remove()
     if (body) this.offerBodies(examplesOf(body))
-    this.form.oninput = () => this.change(true)
+    this.form.oninput = () => this.change()
     this.form.onsubmit = event => {
       event.preventDefault()
-      if (!reading(settings.key).waiting) this.checkAndRun()
+      if (!reading(settings.key).waiting) this.run()
     }
-    this.many.onclick = () => this.state === 'repeating' ? this.stop.abort() : this.checkAndRun(this.many.value)
+    this.many.onclick = () => this.state === 'repeating' ? this.stop.abort() : this.run(Number(this.many.value))
     this.anyway.onclick = () => this.run()
-    newReading.addEventListener('change', () => this.update())
-    changes.addEventListener('key', () => this.added && this.fill({}))
-    changes.addEventListener('key', () => this.update())
+    changes.addEventListener('key', () => {
+      this.stop.abort()
+      if (this.added) this.fill({})
+    })
+    for (const source of [newReading, changes]) for (const type of ['change', 'key'])
+      source.addEventListener(type, () => this.update())
   }
 
   offerBodies(examples) {
     const json = examples.map(({ value }) => JSON.stringify(value, null, 2)), { body } = this.form.elements
+    const choices = examples.map(({ summary }, i) => button(summary, () => this.fill({ body: json[i] }, this.added)))
     body.value = json[0] ?? '{}'
-    body.before(el('div', { class: 'choices', role: 'group', 'aria-label': 'Examples' },
-      ...examples.map(({ summary }, i) => button(summary, () => this.fill({ body: json[i] }, this.added)))))
+    body.before(el('div', { class: 'choices', role: 'group', 'aria-label': 'Examples' }, ...choices))
   }
 
   // fill takes values for some fields, and what a mistake adds that no field can hold.
@@ -67,34 +68,25 @@ export class TryOut {
     const parts = [method, query && `?${query}`, ...Object.entries(headers).map(header => header.join(': '))]
     this.extra.replaceChildren(...parts.filter(Boolean).map(part =>
       Object.assign(button(`+ ${part} ×`, () => this.fill({})), { ariaLabel: `Remove ${part}` })))
-    this.change(false)
+    this.change()
     return this
   }
 
-  change(isEdited) {
+  change() {
     const { body } = this.form.elements, size = new Blob([body?.value]).size
-    this.isEdited = isEdited
     this.drawSample()
-    markFields(this.form, this.inputs, () => '') // until the next check
-    this.update()
-    if (size > 2000) setText($(`#${body.id}-hint`), `${size.toLocaleString('en')} bytes`)
+    this.mark()
+    if (body) setText($(`#${body.id}-hint`), size < 2000 ? 'required' : `${size.toLocaleString('en')} bytes`)
   }
 
-  values = () => Object.fromEntries(new FormData(this.form))
-
-  checkAndRun(until) {
-    const wrong = this.isEdited && markFields(this.form, this.inputs, checkInput)
-    if (!wrong) return this.run(until)
-    this.refuse('a field is not valid. Send anyway shows what the server says.')
-    wrong.focus()
+  // mark shows which field the message of an error names, or the body, in which the field may be.
+  mark({ code, message } = {}) {
+    const named = this.operation.inputs.find(({ name }) => message?.split(' ')[0] === name) ?? this.operation.body
+    for (const control of all('[name]', this.form))
+      control.ariaInvalid = code === 'invalid_request' && control.name === named?.name
   }
 
-  refuse(reason) {
-    this.outcome.replaceChildren(`Not sent: ${reason}`)
-    this.response.replaceChildren()
-    this.update()
-    this.outcome.scrollIntoView({ block: 'nearest' })
-  }
+  requestWith = key => makeRequest(this.operation, Object.fromEntries(new FormData(this.form)), key, this.added)
 
   // provoke brings an error about, as its example says. What is pressed elsewhere leads here.
   provoke({ until, ...mistake }, origin) {
@@ -104,23 +96,20 @@ export class TryOut {
 
   // run sends once, or until a status comes, and shows the last response.
   async run(until) {
-    const { key } = settings
+    const { key } = settings, tell = text => setText(this.count, text)
     if (this.state !== 'idle') return
-    if (/[^!-~]/.test(key)) return this.refuse('a key has ASCII characters alone, and no spaces.')
-    Object.assign(this, { state: until ? 'repeating' : 'sending', stop: new AbortController(), isEdited: false })
-    markFields(this.form, this.inputs, checkInput)
+    if (/[^!-~]/.test(key)) return this.outcome.replaceChildren('Not sent: a key has only ASCII characters and no spaces.')
+    Object.assign(this, { state: until ? 'repeating' : 'sending', stop: new AbortController() })
     this.update()
-    const { signal } = this.stop, tell = text => setText(this.count, text), stop = () => this.stop.abort()
-    changes.addEventListener('key', stop, { signal })
-    const entry = await (until ? repeat(() => this.send1(key), { until: Number(until), key, signal, tell }) : this.send1(key))
-    this.stop.abort()
+    const send = () => this.sendOnce(key), options = { until, key, signal: this.stop.signal, tell }
+    const entry = await (until ? repeat(send, options) : send())
     this.state = 'idle'
     this.show(entry)
   }
 
-  async send1(key) {
-    const values = this.values(), { added } = this, request = makeRequest(this.operation, values, key, added)
-    const entry = await call(request), time = new Date().toLocaleTimeString('en-GB'), plan = planOf(key)
+  async sendOnce(key) {
+    const values = Object.fromEntries(new FormData(this.form)), { added } = this, plan = planOf(key)
+    const entry = await call(this.requestWith(key)), time = new Date().toLocaleTimeString('en-GB')
     logRequest({ ...entry, time, plan }, [values, added], () => {
       this.form.parentElement.scrollIntoView()
       this.fill(values, added).show({ ...entry, restored: `sent at ${time} with ${plan}` })
@@ -132,15 +121,16 @@ export class TryOut {
   show(entry) {
     const refocus = this.response.contains(document.activeElement)
     const turnTo = page => this.fill(Object.fromEntries(page)).run()
-    const goTo = ({ path }, values) => {
-      for (const other of tryOuts) if (other.operation.path === path && other.inputs.length) other.fill(values)
+    const goTo = ({ operation, values }) => {
+      for (const other of tryOuts) if (other.operation.path === operation.path && other.canSend) other.fill(values)
     }
     this.outcome.replaceChildren(...drawOutcome(entry))
     this.response.replaceChildren(...(entry.failure ? [] : drawAnswer(entry, turnTo, goTo)))
+    this.mark(entry.body)
     tellApart(this.response, `${this.operation.operationId}-title`)
     this.update()
     if (refocus) ($('.next:enabled', this.form) ?? $('.send:enabled, .anyway', this.form)).focus()
-    for (const part of [$('.inputs', this.form), this.outcome]) part.scrollIntoView({ block: 'nearest' })
+    for (const part of [this.inputs, this.outcome]) part.scrollIntoView({ block: 'nearest' })
   }
 
   // update shows what can be pressed now. A focused button that no longer can be passes the focus on.
@@ -154,9 +144,9 @@ export class TryOut {
     this.many.value = until
     setText(this.many, isRepeating ? 'Stop' : `Send until ${until}`)
     this.many.disabled = state === 'banned' && !isRepeating
-    this.anyway.hidden = isRepeating || (!waiting && !(this.isEdited && $('[aria-invalid=true]', this.form)))
-    const count = until === 403 ? '10 seconds' : ahead && this.anyway.hidden ? `${(ahead + 1).toLocaleString('en')} requests` : ''
-    if (!isRepeating) setText(this.count, count)
+    this.anyway.hidden = isRepeating || !waiting
+    const requests = ahead ? `${(ahead + 1).toLocaleString('en')} requests` : ''
+    if (!isRepeating) setText(this.count, until === 403 ? '10 seconds' : this.anyway.hidden ? requests : '')
     if (this.actions.contains(focused) && focused.matches(':disabled, [hidden]'))
       $('button:enabled:not([hidden])', this.actions).focus()
   }
