@@ -105,7 +105,7 @@ func onDisk(t *testing.T, file string) map[int64]string {
 	}
 	found := map[int64]string{}
 	for _, pet := range st.pets.records {
-		found[pet.id] = fmt.Sprint(pet.value.Name, ": ", pet.value.Quantity)
+		found[pet.id] = fmt.Sprint(pet.value.Name, ": ", st.inventory.get(pet.id).value.Quantity)
 	}
 	return found
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// codes maps the HTTP status of a failure to its machine-readable code.
+// codes maps the HTTP status of an error to its machine-readable code.
 var codes = map[int]string{
 	http.StatusBadRequest:            "invalid_request",
 	http.StatusUnauthorized:          "unauthorized",
@@ -20,12 +20,13 @@ var codes = map[int]string{
 	http.StatusServiceUnavailable:    "service_unavailable",
 }
 
-// An Error is a failure that a client is told about. It is a Go error, and the JSON body of the response:
+// An Error is what a client is told when its request fails. It is a Go error, and the JSON body of
+// the response:
 //
-//	{"code": "not_found", "message": "No pet has the id 999; GET /pets lists them.", "status": 404}
+//	{"code": "not_found", "message": "/pets/999 does not exist; GET /pets lists ...", "status": 404}
 //
-// The message is one sentence: what is wrong and, if that helps, what to do about it. It never shows Go types, file
-// paths or stack traces.
+// The message is one sentence: what is wrong and, if that helps, what to do about it. It never
+// shows Go types, file paths or stack traces.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -34,12 +35,13 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// fail returns an Error with the code of its HTTP status, which must be a key of codes.
-func fail(status int, format string, args ...any) *Error {
+// newError returns an Error with the code of its HTTP status, which must be a key of codes.
+func newError(status int, format string, args ...any) *Error {
 	return &Error{codes[status], fmt.Sprintf(format, args...), status}
 }
 
-// invalid returns an Error for a request that the client must change: status 400.
+// invalid returns an Error for JSON or a request that must be changed: status 400. Where the JSON
+// comes from a file, the error stops the start, and only its message counts.
 func invalid(format string, args ...any) *Error {
-	return fail(http.StatusBadRequest, format, args...)
+	return newError(http.StatusBadRequest, format, args...)
 }

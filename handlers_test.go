@@ -38,10 +38,9 @@ func TestOnePet(t *testing.T) {
 // A service is the whole handler with the keys of the tests.
 type service struct {
 	*Server
-	limits *Limits
-	t      testing.TB
-	log    *bytes.Buffer
-	spec   description
+	t    testing.TB
+	log  *bytes.Buffer
+	spec description
 }
 
 // Most tests use the key big, whose limits no test can reach. The others are for tests of the limits.
@@ -62,7 +61,7 @@ func newService(t testing.TB, file string) *service {
 	t.Helper()
 	var logged bytes.Buffer
 	logger := log.New(&logged, "", 0)
-	limits, err := newLimits([]byte(testKeys))
+	limits, err := newLimits([]byte(testKeys), time.Minute, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +69,14 @@ func newService(t testing.TB, file string) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &service{newServer(store, limits, logger), limits, t, &logged, readDescription(t)}
+	server := newServer(store, limits, logger, &options{})
+	return &service{server, t, &logged, readDescription(t)}
+}
+
+// restart gives the service another minute of the limits and other options.
+func (s *service) restart(minute time.Duration, opts *options) {
+	limits, _ := newLimits([]byte(testKeys), minute, "")
+	s.Server = newServer(s.store, limits, s.logger, opts)
 }
 
 // freshService returns a service on a new file, with the records of docs/sample.json.
@@ -103,6 +109,17 @@ func (s *service) expect(step step) {
 	same(s.t, fmt.Sprintf("%s %.200s", step.request, step.body),
 		fmt.Sprintf("status %d\n\n%s", step.status, indent(want)),
 		fmt.Sprintf("status %d\n\n%s", resp.StatusCode, indent(got)))
+}
+
+// expectHealth expects a status of GET /healthz. A healthy response has the time of the start.
+func (s *service) expectHealth(status int) {
+	s.t.Helper()
+	if status != 200 {
+		s.expect(step{"GET /healthz", "", status, ""})
+		return
+	}
+	started := s.started.UTC().Format(time.RFC3339Nano)
+	s.expect(step{"GET /healthz", "", 200, fmt.Sprintf(`{"status":"ok","started":%q}`, started)})
 }
 
 // refuse expects the status 400.
@@ -170,7 +187,10 @@ func canonical(header http.Header) http.Header {
 	return renamed
 }
 
-var digits = regexp.MustCompile(`^[0-9]+$`)
+var (
+	digits    = regexp.MustCompile(`^[0-9]+$`)
+	durations = regexp.MustCompile(` [0-9.]+(ns|µs|ms|s)\n`)
+)
 
 // check reports a response of the API that lacks a rate header, or has a status or header that is not described, and
 // any error without an Error object.
@@ -191,6 +211,8 @@ func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 				s.t.Errorf("%s %s: %s is %q", r.Method, r.URL, name, values)
 			}
 		}
+		same(s.t, fmt.Sprintf("%s %s: Cache-Control", r.Method, r.URL), "no-store",
+			recorder.Header().Get("Cache-Control"))
 	}
 	if recorder.Code >= 400 && r.Method != "HEAD" {
 		s.checkError(recorder)
@@ -202,9 +224,9 @@ func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 func (s *service) checkHeader(r *http.Request, recorder *httptest.ResponseRecorder, described describedResponse) {
 	s.t.Helper()
 	got := canonical(recorder.Header())
-	var allowed []string
+	allowed := []string{"Cache-Control"}
 	if recorder.Code != 204 {
-		allowed = append(allowed, "Content-Type", "Content-Length")
+		allowed = append(allowed, "Content-Type")
 		same(s.t, fmt.Sprintf("%s %s: Content-Type", r.Method, r.URL), "application/json", got.Get("Content-Type"))
 	}
 	for name, header := range described.Headers {
@@ -281,22 +303,22 @@ func TestPets(t *testing.T) {
 	s.expect(step{"GET /pets/6", ``, 200, `{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`})
 	s.expect(step{"POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`}) // it names no pet
 	s.expect(step{"DELETE /pets/6", ``, 204, ``})
-	s.expect(step{"DELETE /pets/6", ``, 404, "No pet has the id 6; GET /pets lists them."})
-	s.expect(step{"GET /pets/6", ``, 404, "No pet has the id 6"})
-	s.expect(step{"GET /inventory/6", ``, 404, "GET /inventory lists"})
+	s.expect(step{"DELETE /pets/6", ``, 404, "/pets/6 does not exist; GET /pets lists what does."})
+	s.expect(step{"GET /pets/6", ``, 404, "/pets/6 does not exist"})
+	s.expect(step{"GET /inventory/6", ``, 404, "/inventory/6 does not exist; GET /inventory lists what does."})
 	s.expect(step{"POST /pets", `{"name":"Next","categoryId":2}`, 201,
 		`{"id":7,"name":"Next","categoryId":2,"status":"available"}`})
 	s.expect(step{"POST /pets", `{"name":"Lost","categoryId":77}`, 400,
 		"categoryId 77 does not exist; use the id of an existing category."})
 	s.expect(step{"POST /pets", `{"name":"Lost","categoryId":-9223372036854775808}`, 400, "does not exist; use the id"})
 	s.expect(step{"PUT /pets/7", `{"name":"Lost","categoryId":77}`, 400, "categoryId 77 does not exist; use the id"})
-	s.expect(step{"PUT /pets/77", `{"name":"Lost","categoryId":1}`, 404, "No pet has the id 77; GET /pets lists them."})
-	s.expect(step{"PUT /pets/x", `{"name":"Lost","categoryId":1}`, 400, "petId in the path must be a 64-bit integer"})
+	s.expect(step{"PUT /pets/77", `{"name":"Lost","categoryId":1}`, 404, "/pets/77 does not exist; GET /pets lists what does."})
+	s.expect(step{"PUT /pets/x", `{"name":"Lost","categoryId":1}`, 400, `The id "x" in the path must be`})
 	s.expect(step{"DELETE /pets/2", ``, 409, "Order 2 names this pet"})
 	s.expect(step{"DELETE /store/orders/2", ``, 204, ``})
 	s.expect(step{"DELETE /pets/2", ``, 204, ``})
 	s.expect(step{"DELETE /pets/4", ``, 409, "Order 1 names this pet"})
-	s.expect(step{"DELETE /pets/x", ``, 400, "petId in the path"})
+	s.expect(step{"DELETE /pets/x", ``, 400, `The id "x" in the path must be`})
 }
 
 func TestCategories(t *testing.T) {
@@ -312,17 +334,17 @@ func TestCategories(t *testing.T) {
 	s.expect(step{"PUT /categories/5", `{"name":"Birds & <b>"}`, 200, `{"id":5,"name":"Birds & <b>"}`})
 	s.expect(step{"GET /categories/5", ``, 200, `{"id":5,"name":"Birds & <b>"}`})
 	s.expect(step{"DELETE /categories/5", ``, 204, ``})
-	s.expect(step{"GET /categories/5", ``, 404, "No category has the id 5; GET /categories lists them."})
-	s.expect(step{"PUT /categories/5", `{"name":"Birds"}`, 404, "No category has the id 5; GET /categories lists"})
-	s.expect(step{"DELETE /categories/5", ``, 404, "No category has the id 5; GET /categories lists them."})
+	s.expect(step{"GET /categories/5", ``, 404, "/categories/5 does not exist; GET /categories lists what does."})
+	s.expect(step{"PUT /categories/5", `{"name":"Birds"}`, 404, "/categories/5 does not exist; GET /categories lists what does."})
+	s.expect(step{"DELETE /categories/5", ``, 404, "/categories/5 does not exist; GET /categories lists what does."})
 	s.expect(step{"DELETE /categories/3", ``, 409, "Pet 5 belongs to this category"})
-	s.expect(step{"PUT /categories/1.0", `{"name":"Birds"}`, 400, "categoryId in the path"})
-	s.expect(step{"GET /categories/9223372036854775808", ``, 400, "categoryId in the path"})
-	s.expect(step{"GET /categories/9223372036854775807", ``, 404, "No category has the id 9223372036854775807; GET"})
-	s.expect(step{"GET /categories/-9223372036854775808", ``, 404, "No category has the id -9223372036854775808; GET"})
-	s.expect(step{"GET /categories/0", ``, 404, "No category has the id 0; GET /categories lists them."})
-	s.expect(step{"GET /categories/+1", ``, 400, "categoryId in the path"})
-	s.expect(step{"GET /categories/01", ``, 400, "categoryId in the path"})
+	s.expect(step{"PUT /categories/1.0", `{"name":"Birds"}`, 400, `The id "1.0" in the path must be`})
+	s.expect(step{"GET /categories/9223372036854775808", ``, 400, `The id "9223372036854775808" in the path must be`})
+	s.expect(step{"GET /categories/9223372036854775807", ``, 404, "/categories/9223372036854775807 does not exist"})
+	s.expect(step{"GET /categories/-9223372036854775808", ``, 404, "/categories/-9223372036854775808 does not exist"})
+	s.expect(step{"GET /categories/0", ``, 404, "/categories/0 does not exist; GET /categories lists what does."})
+	s.expect(step{"GET /categories/+1", ``, 400, `The id "+1" in the path must be`})
+	s.expect(step{"GET /categories/01", ``, 400, `The id "01" in the path must be`})
 	s.expect(step{"DELETE /categories/%31", ``, 409, "Pet 1 belongs to this category"})
 }
 
@@ -337,7 +359,7 @@ func TestOrders(t *testing.T) {
 	s.expect(step{"POST /store/orders", `{"id":5}`, 400, "id is assigned by the server; leave it out."})
 	s.expect(step{"POST /store/orders", `{"id":0}`, 400, "id is assigned by the server"})
 	s.expect(step{"POST /store/orders", `{"petId":77}`, 400,
-		"petId 77 does not exist; use the id of an existing pet, or leave it out."})
+		"petId 77 does not exist; use the id of an existing pet."})
 	s.expect(step{"PUT /store/orders/3", `{"id":3,"quantity":5}`, 200, `{"id":3,"quantity":5,"complete":false}`})
 	s.expect(step{"PUT /store/orders/3", `{"id":4}`, 400, "id must be 3, as in the path, or be left out."})
 	s.expect(step{"PUT /store/orders/3", `{"petId":77}`, 400, "petId 77 does not exist"})
@@ -345,14 +367,14 @@ func TestOrders(t *testing.T) {
 	s.expect(step{"PUT /store/orders/3", `{"quantity":1}`, 409, "A complete order cannot be reopened"})
 	s.expect(step{"PUT /store/orders/3", `{"quantity":1,"complete":true}`, 200,
 		`{"id":3,"quantity":1,"complete":true}`})
-	s.expect(step{"PUT /store/orders/77", `{}`, 404, "No order has the id 77; GET /store/orders lists them."})
-	s.expect(step{"PUT /store/orders/x", `{}`, 400, "orderId in the path"})
+	s.expect(step{"PUT /store/orders/77", `{}`, 404, "/store/orders/77 does not exist; GET /store/orders lists what does."})
+	s.expect(step{"PUT /store/orders/x", `{}`, 400, `The id "x" in the path must be`})
 	s.expect(step{"DELETE /store/orders/3", ``, 409, "A complete order cannot be cancelled"})
 	s.expect(step{"DELETE /store/orders/2", ``, 204, ``})
-	s.expect(step{"DELETE /store/orders/2", ``, 404, "No order has the id 2; GET /store/orders lists them."})
-	s.expect(step{"DELETE /store/orders/x", ``, 400, "orderId in the path"})
-	s.expect(step{"GET /store/orders/x", ``, 400, "orderId in the path"})
-	s.expect(step{"GET /store/orders/2", ``, 404, "No order has the id 2; GET /store/orders lists them."})
+	s.expect(step{"DELETE /store/orders/2", ``, 404, "/store/orders/2 does not exist; GET /store/orders lists what does."})
+	s.expect(step{"DELETE /store/orders/x", ``, 400, `The id "x" in the path must be`})
+	s.expect(step{"GET /store/orders/x", ``, 400, `The id "x" in the path must be`})
+	s.expect(step{"GET /store/orders/2", ``, 404, "/store/orders/2 does not exist; GET /store/orders lists what does."})
 	s.expect(step{"GET /inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"available"}`})
 }
 
@@ -368,9 +390,9 @@ func TestInventory(t *testing.T) {
 	s.expect(step{"PATCH /inventory/5", `{"quantity":2147483648}`, 400, "quantity must be from 0 to 2147483647."})
 	s.expect(step{"PATCH /inventory/5", `{"quantity":-1}`, 400, "quantity must be from 0 to 2147483647."})
 	s.expect(step{"PATCH /inventory/5", `{}`, 400, "quantity is missing; it must be a 64-bit integer"})
-	s.expect(step{"PATCH /inventory/77", `{"quantity":1}`, 404, "No pet has the id 77; GET /inventory lists them."})
-	s.expect(step{"PATCH /inventory/x", `{"quantity":1}`, 400, "petId in the path"})
-	s.expect(step{"GET /inventory/x", ``, 400, "petId in the path"})
+	s.expect(step{"PATCH /inventory/77", `{"quantity":1}`, 404, "/inventory/77 does not exist; GET /inventory lists what does."})
+	s.expect(step{"PATCH /inventory/x", `{"quantity":1}`, 400, `The id "x" in the path must be`})
+	s.expect(step{"GET /inventory/x", ``, 400, `The id "x" in the path must be`})
 }
 
 func TestLists(t *testing.T) {
@@ -441,7 +463,10 @@ func TestQueries(t *testing.T) {
 	}
 	// Of several faults one is reported: a query that is malformed, else a name, else a value.
 	s.refuse("GET /pets?zoo=1&limit=0&%zz", "", "The query must be name=value pairs")
-	s.refuse("GET /pets?zoo=1&color=red&limit=0", "", `" is unknown; use limit, after, status, categoryId.`)
+	for range 20 { // each time the same one
+		s.refuse("GET /pets?zoo=1&color=red&limit=0", "",
+			`The parameter "color" is unknown; use limit, after, status, categoryId.`)
+	}
 	s.refuse("GET /pets?limit=0&after=x&categoryId=0&status=gone", "", "status must be available, pending or sold.")
 
 	s.refuse("GET /pets?status=gone", "", "status must be available, pending or sold.")
@@ -464,8 +489,7 @@ func TestBytes(t *testing.T) {
 		{"GET /pets?after=5", ``, "[]\n"},
 		{"DELETE /pets/5", ``, ""},
 		{"GET /pets/5", ``,
-			`{"code":"not_found","message":"No pet has the id 5; GET /pets lists them.","status":404}` + "\n"},
-		{"GET /healthz", ``, `{"status":"ok"}` + "\n"},
+			`{"code":"not_found","message":"/pets/5 does not exist; GET /pets lists what does.","status":404}` + "\n"},
 		{"GET /docs/keys.json", ``, "[]\n"},
 	} {
 		resp := s.do(test.request, test.body)
@@ -477,16 +501,18 @@ func TestBytes(t *testing.T) {
 func TestBodies(t *testing.T) {
 	s := freshService(t)
 	s.expect(step{"POST /categories", ` {"name" : "a\ud800b\u0041" } `, 201, `{"id":5,"name":"a` + "\ufffd" + `bA"}`})
-	s.refuse("POST /categories", ``, "The JSON is malformed at byte 1: unexpected end of JSON input.")
-	s.refuse("POST /categories", `{"name":"x"`, "The JSON is malformed at byte 11: unexpected end of JSON input.")
-	s.refuse("POST /categories", `{"name":"x"}{"name":"x"}`, "The JSON is malformed at byte 13")
-	s.refuse("POST /categories", `{"name":"x",}`, "The JSON is malformed at byte 13")
-	s.refuse("POST /categories", `{'name':"x"}`, "The JSON is malformed at byte 2")
-	s.refuse("POST /categories", "{\"name\":\"x\n\"}", "The JSON is malformed at byte 11")
-	s.refuse("POST /categories", "\ufeff{}", "The JSON is malformed at byte") // which of the three differs with Go 1.27
-	s.refuse("POST /categories", "{\"name\":\"\xff\"}", "The JSON is malformed at byte 10: invalid UTF-8.")
-	s.refuse("POST /categories", "{\"name\":\"\ufffd\xff\"}", "The JSON is malformed at byte 13: invalid UTF-8.")
-	s.refuse("POST /categories", "\xff", "The JSON is malformed at byte 1")
+	s.refuse("POST /categories", ``, "The JSON is empty.")
+	s.refuse("POST /categories", " \n", "The JSON is empty.")
+	s.refuse("POST /categories", `{"name":"x"`, "The JSON is malformed in line 1, at byte 11: unexpected end of JSON input.")
+	s.refuse("POST /categories", `{"name":"x"}{"name":"x"}`, "The JSON is malformed in line 1, at byte 13")
+	s.refuse("POST /categories", `{"name":"x",}`, "The JSON is malformed in line 1, at byte 13")
+	s.refuse("POST /categories", `{'name':"x"}`, "The JSON is malformed in line 1, at byte 2")
+	s.refuse("POST /categories", "{\"name\":\"x\n\"}", "The JSON is malformed in line 1, at byte 11")
+	s.refuse("POST /categories", "{\n\"name\":\"x\",\n\n  x}", "The JSON is malformed in line 4, at byte 3: invalid")
+	s.refuse("POST /categories", "\ufeff{}", "The JSON is malformed in line 1, at byte") // which differs with Go 1.27
+	s.refuse("POST /categories", "{\"name\":\"\xff\"}", "The JSON is malformed in line 1, at byte 10: invalid UTF-8.")
+	s.refuse("POST /categories", "{\"name\":\"\ufffd\xff\"}", "The JSON is malformed in line 1, at byte 13: invalid UTF-8.")
+	s.refuse("POST /categories", "\xff", "The JSON is malformed in line 1, at byte 1")
 	s.refuse("POST /categories", strings.Repeat("[", 60000), "exceeded max depth")
 	s.refuse("POST /categories", `null`, "The JSON must be one object.")
 	s.refuse("POST /categories", `[]`, "The JSON must be one object.")
@@ -496,7 +522,9 @@ func TestBodies(t *testing.T) {
 	s.refuse("POST /categories", `{"name":"x","`+strings.Repeat("c", 60000)+`":1}`, `ccc" is unknown; leave it out.`)
 	s.refuse("POST /categories", `{"Name":"x"}`, `The field "Name" is unknown; leave it out.`)
 	s.refuse("POST /categories", `{"id":4,"name":"x"}`, `The field "id" is unknown; leave it out.`)
-	s.refuse("POST /categories", `{"zoo":1,"color":"red"}`, `" is unknown; leave it out.`) // which one may differ
+	for range 20 { // each time the same one
+		s.refuse("POST /categories", `{"zoo":1,"color":"red"}`, `The field "zoo" is unknown`)
+	}
 	s.refuse("PUT /pets/1", `{"id":1,"name":"x","categoryId":1}`, `The field "id" is unknown; leave it out.`)
 	s.refuse("PATCH /inventory/1", `{"petId":1,"quantity":1}`, `The field "petId" is unknown; leave it out.`)
 	s.refuse("PATCH /inventory/1", `{"quantity":null}`, "quantity must be a 64-bit integer")
@@ -519,9 +547,10 @@ func TestBodies(t *testing.T) {
 	s.expect(step{"POST /pets", `{"name":"x","categoryId":1,"status":"s\u006fld"}`, 201,
 		`{"id":6,"name":"x","categoryId":1,"status":"sold"}`})
 
-	// Of a field that is given twice, the last one counts.
-	s.expect(step{"POST /categories", `{"name":5,"n\u0061me":"x"}`, 201, `{"id":6,"name":"x"}`})
-	s.refuse("POST /categories", `{"name":"x","name":null}`, "name must be a string.")
+	s.refuse("POST /categories", `{"name":"x","n\u0061me":"x"}`, "name is given twice; leave one out.")
+	s.refuse("POST /categories", `{"name":"x","name":null}`, "name is given twice; leave one out.")
+	s.refuse("POST /categories", `{"name":5,"name":"x"}`, "name must be a string.")
+	s.refuse("PATCH /inventory/1", `{"quantity":1,"quantity":1}`, "quantity is given twice")
 
 	s.refuse("POST /store/orders", `{"quantity":0}`, "quantity must be from 1 to 2147483647.")
 	s.refuse("POST /store/orders", `{"quantity":2147483648}`, "quantity must be from 1 to 2147483647.")
@@ -751,8 +780,7 @@ func TestPages(t *testing.T) {
 	for _, entry := range entries {
 		resp := s.do("GET /docs/"+entry.Name(), "", "Authorization")
 		want := http.Header{
-			"Content-Type":   {contentTypes[filepath.Ext(entry.Name())]},
-			"Content-Length": {fmt.Sprint(resp.ContentLength)},
+			"Content-Type": {contentTypes[filepath.Ext(entry.Name())]},
 			"Content-Security-Policy": {
 				"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 			"X-Content-Type-Options": {"nosniff"},
@@ -784,14 +812,14 @@ func TestBaseURL(t *testing.T) {
 func TestKeysOfThePage(t *testing.T) {
 	s := freshService(t)
 	s.expect(step{"GET /docs/keys.json", ``, 200, "[]"})
-	s.offeredKeys = demoKeys
+	s.limits.demoHost = "localhost"
 	s.expect(step{"GET /docs/keys.json", ``, 200, demoKeys})
 }
 
 // A panic in a handler is a 500 for its request, with all that a response must have, and the log has the stack.
 func TestPanic(t *testing.T) {
 	s := freshService(t)
-	s.Server = newServer(nil, s.limits, s.logger) // without a store, every handler panics
+	s.Server = newServer(nil, s.limits, s.logger, &options{}) // without a store, every handler panics
 	s.expect(step{"GET /pets", ``, 500, "The server failed on this request; try again, and report"})
 	s.expect(step{"POST /store/orders", `{}`, 500, "The server failed on this request"})
 	s.expect(step{"GET /healthz", ``, 500, "The server failed on this request"})
@@ -807,7 +835,7 @@ func TestCORS(t *testing.T) {
 			t.Errorf("without -cors-origin, a response has %s", name)
 		}
 	}
-	s.allowOrigin("https://shop.example")
+	s.restart(time.Minute, &options{origin: "https://shop.example"})
 	want := http.Header{
 		"Access-Control-Allow-Origin":  {"https://shop.example"},
 		"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
@@ -815,6 +843,7 @@ func TestCORS(t *testing.T) {
 		"Access-Control-Expose-Headers": {"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, " +
 			"Retry-After, Location, Link, Allow, Deprecation, Sunset"},
 		"Access-Control-Max-Age": {"600"},
+		"Cache-Control":          {"no-store"},
 	}
 	for _, target := range []string{"/pets/1", "/pets", "/nothing", "/", "/healthz", "/docs/openapi.json"} {
 		resp := s.do("OPTIONS "+target, "", "Authorization") // a preflight has no key
@@ -859,14 +888,4 @@ func TestDelay(t *testing.T) {
 		s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 57, RetryAfter: 60})
 		same(t, "the first request", rates{Status: 200, Limit: 1, ResetIn: 57}, <-first)
 	})
-}
-
-func TestVerbose(t *testing.T) {
-	s := freshService(t)
-	s.verbose = true
-	s.do("GET /pets?limit=1", "", "Authorization: Bearer pro")
-	s.do("DELETE /pets/%0aevil", "", "Authorization: Bearer secret-guess")
-	got := regexp.MustCompile(` [0-9.]+(ns|µs|ms|s) `).ReplaceAllString(s.log.String(), " TIME ")
-	want := "GET \"/pets\" 200 TIME plan=\"pro\"\nDELETE \"/pets/\\nevil\" 401 TIME plan=\"\"\n"
-	same(t, "log", want, got)
 }

@@ -3,11 +3,11 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,11 +16,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A plan says how many requests a key may send.
-type plan struct{ perMinute, perDay int }
-
-// plans are the plans with fixed limits. An enterprise key sets its own.
-var plans = map[string]plan{
+// plans say how many requests a key may send. A key of the plan enterprise sets its own limits.
+var plans = map[string]struct{ perMinute, perDay int }{
 	"free":     {60, 1000},
 	"pro":      {300, 10_000},
 	"business": {1000, 100_000},
@@ -34,51 +31,56 @@ const demoKeys = `[
 {"key": "demo-enterprise", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}
 ]`
 
-// A keyEntry is an entry of the keys file. A limit that was left out is nil.
+// A keyEntry is an entry of the keys file. Its limits are nil if they were left out; validate gives
+// it those of its plan.
 type keyEntry struct {
-	key, planName     string
+	key, plan         string
 	perMinute, perDay *int
 }
 
 func (e *keyEntry) fields() []field {
 	return []field{
-		{"key", required, aString, &e.key},
-		{"plan", required, aString, &e.planName},
-		{"perMinute", optional, anInteger, &e.perMinute},
-		{"perDay", optional, anInteger, &e.perDay},
+		need("key", aString, &e.key),
+		need("plan", aString, &e.plan),
+		may("perMinute", anInteger, &e.perMinute),
+		may("perDay", anInteger, &e.perDay),
 	}
 }
 
-func (e keyEntry) validate() error {
-	if e.key == "" || strings.ContainsFunc(e.key, func(c rune) bool { return c <= ' ' || c > '~' }) {
+func (e *keyEntry) validate() error {
+	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
+	if e.key == "" || strings.ContainsFunc(e.key, invisible) {
 		return invalid("key must be visible ASCII characters without spaces.")
 	}
-	if _, fixed := plans[e.planName]; fixed {
-		if e.perMinute != nil || e.perDay != nil {
-			return invalid("perMinute and perDay are for the enterprise plan only.")
+	if e.plan == "enterprise" {
+		if !isLimit(e.perMinute) || !isLimit(e.perDay) {
+			return invalid("This plan needs perMinute and perDay, from 1 to %d.", math.MaxInt32)
 		}
 		return nil
 	}
-	if e.planName != "enterprise" {
+	p, ok := plans[e.plan]
+	if !ok {
 		return invalid("plan must be free, pro, business or enterprise.")
 	}
-	if !isLimit(e.perMinute) || !isLimit(e.perDay) {
-		return invalid("The enterprise plan needs both perMinute and perDay, from 1 to %d.", math.MaxInt32)
+	if e.perMinute != nil || e.perDay != nil {
+		return invalid("perMinute and perDay are for the enterprise plan only.")
 	}
+	e.perMinute, e.perDay = &p.perMinute, &p.perDay
 	return nil
 }
 
 func isLimit(n *int) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
 
-// A quota is what the rate headers report.
+// A quota is what a response says about the limits.
 type quota struct {
 	limit, remaining int
 	reset            time.Time
-	wait             time.Duration // after a 429 or during a ban, how long to wait; otherwise 0
+	wait             time.Duration // how long a refused client must wait; otherwise 0
 }
 
-// setHeaders sets the rate headers and, if there is a wait, Retry-After (RFC 9110, section 10.2.3). Times are in whole
-// seconds, rounded up. It writes to the map, because Set would spell them X-Ratelimit-Limit and so on.
+// setHeaders sets the rate headers and, if there is a wait, Retry-After (RFC 9110, section 10.2.3).
+// Times are in whole seconds, rounded up. The names are written into the map as documented: Set
+// would spell them X-Ratelimit-Limit and so on.
 func (q quota) setHeaders(header http.Header) {
 	header["X-RateLimit-Limit"] = []string{strconv.Itoa(q.limit)}
 	header["X-RateLimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
@@ -90,135 +92,129 @@ func (q quota) setHeaders(header http.Header) {
 	}
 }
 
-// A window lets a fixed number of requests through until its end. Its limiter starts with a token for each of them and,
-// since its rate is 0, gets none back: it just counts down. At another rate it would be a limit that refills.
+// A window only counts down: it lets a number of requests through until its end. Then the next
+// request begins it anew.
+//
+// The count is a rate limiter at rate 0, which starts with a token for each request and gets none
+// back. At another rate it would be a bucket that refills.
 type window struct {
 	limit   int
-	end     time.Time
+	length  time.Duration
+	end     time.Time // zero before the first request
 	limiter *rate.Limiter
 }
 
-func newWindow(limit int, end time.Time) *window {
-	return &window{limit, end, rate.NewLimiter(0, limit)}
+// renew begins the window anew if it is over. If a request comes at 9:00:30, the minute ends at
+// 9:01:30; if the next one comes at 9:07:12, that minute ends at 9:08:12.
+func (w *window) renew(now time.Time) {
+	if !now.Before(w.end) {
+		w.end = now.Add(w.length)
+		w.limiter = rate.NewLimiter(0, w.limit)
+	}
 }
 
-// remaining returns how many more requests the window lets through.
 func (w *window) remaining(now time.Time) int { return int(w.limiter.TokensAt(now)) }
+
+func (w *window) take(now time.Time) { w.limiter.AllowN(now, 1) }
 
 func (w *window) quota(now time.Time) quota {
 	return quota{limit: w.limit, remaining: w.remaining(now), reset: w.end}
 }
 
-// refusal returns the quota and the error, rate_limited, for a request that comes when none is left.
-func (w *window) refusal(now time.Time) (quota, error) {
+// refuse returns the quota and the error for a request that comes when none remains.
+func (w *window) refuse(now time.Time) (quota, error) {
 	q := quota{limit: w.limit, reset: w.end, wait: w.end.Sub(now)}
-	return q, fail(http.StatusTooManyRequests,
-		"All %d requests of this window are used up; retry after the number of seconds in Retry-After.", w.limit)
+	return q, newError(http.StatusTooManyRequests,
+		"All %d requests of a window are used up; retry after the seconds in Retry-After.", w.limit)
 }
 
 // A client is whoever sends requests with a key.
 type client struct {
-	planName string
-
-	mu          sync.Mutex // guards what follows
 	minute, day *window
-	refusals    []time.Time // the times of refusals since the last success or ban, at most one a second
+	strikes     int       // seconds in which the key was refused
+	lastStrike  time.Time // the first refusal in the last of them
 	banEnd      time.Time
 }
 
-// spend takes one request from both windows of the client. If one of them is used up, it takes none, and returns the
-// error rate_limited; for a banned key, key_banned.
+const (
+	maxStrikes  = 10
+	strikePause = 5 * time.Second
+	banMinutes  = 5 // of the limits
+)
+
+// spend takes a request from both windows of the client. If one of them is used up, it takes none,
+// and returns the error rate_limited; for a banned key, key_banned.
 //
-// A window begins with the first request after the end of the one before it. If that comes at 9:00:30, the minute ends
-// at 9:01:30; if the next request comes at 9:07:12, the next minute ends at 9:08:12.
-func (c *client) spend(now time.Time, minuteLength time.Duration) (quota, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// A second in which the key is refused is a strike. The tenth in a row is a ban: a burst at once is
+// one strike, but a client that asks every second is banned with its tenth refusal.
+func (c *client) spend(now time.Time) (quota, error) {
 	if now.Before(c.banEnd) {
-		return c.banRefusal(now)
+		return c.refuseBanned(now)
 	}
-	if !now.Before(c.minute.end) {
-		c.minute = newWindow(c.minute.limit, now.Add(minuteLength))
+	c.minute.renew(now)
+	c.day.renew(now)
+	if c.minute.remaining(now) > 0 && c.day.remaining(now) > 0 {
+		c.minute.take(now)
+		c.day.take(now)
+		c.strikes = 0
+		return c.tighter(now).quota(now), nil
 	}
-	if !now.Before(c.day.end) {
-		c.day = newWindow(c.day.limit, now.Add(24*time.Hour))
+	if now.Unix() <= c.lastStrike.Unix() { // less if requests overtake each other
+		return c.tighter(now).refuse(now)
 	}
-	w := c.tighter(now)
-	if w.remaining(now) == 0 {
-		return c.countRefusal(now, w)
+	if now.Sub(c.lastStrike) > strikePause {
+		c.strikes = 0
 	}
-	c.minute.limiter.AllowN(now, 1) // both have at least one left
-	c.day.limiter.AllowN(now, 1)
-	c.refusals = nil
-	return w.quota(now), nil
+	c.strikes++
+	c.lastStrike = now
+	if c.strikes < maxStrikes {
+		return c.tighter(now).refuse(now)
+	}
+	c.strikes = 0
+	c.banEnd = now.Add(banMinutes * c.minute.length)
+	return c.refuseBanned(now)
 }
 
-// tighter returns the window with fewer requests left. If both are used up, that is the one that ends later; on any
-// other tie, the minute.
+// tighter returns the window with fewer requests left or, if both have as many, the one that ends
+// later: who waits for that end is let through.
 func (c *client) tighter(now time.Time) *window {
 	inMinute, inDay := c.minute.remaining(now), c.day.remaining(now)
-	if inMinute == 0 && inDay == 0 && c.day.end.After(c.minute.end) {
-		return c.day
-	}
-	if inDay < inMinute {
+	if inDay < inMinute || inDay == inMinute && c.day.end.After(c.minute.end) {
 		return c.day
 	}
 	return c.minute
 }
 
-const (
-	maxStrikes = 10
-	banLength  = 5 * time.Minute
-)
-
-// countRefusal returns the error rate_limited, and bans a key that does not stop: each second in which it is refused
-// again is a strike, and maxStrikes within 60 seconds ban it for banLength.
-//
-// A client that sends a hundred requests at once and stops has at most one strike. One that asks every second is banned
-// after ten more seconds; with its day used up, even one that asks every six seconds is, after a minute. One that
-// doubles its wait, beginning with one second, gets 5 strikes in the first minute and fewer later: it is never banned.
-func (c *client) countRefusal(now time.Time, w *window) (quota, error) {
-	if n := len(c.refusals); n > 0 && now.Unix() <= c.refusals[n-1].Unix() { // still the same second
-		return w.refusal(now)
-	}
-	c.refusals = append(c.refusals, now)
-	strikes := c.refusals[1:] // the first refusal is only a warning
-	n := len(strikes)
-	if n < maxStrikes || now.Sub(strikes[n-maxStrikes]) > 60*time.Second {
-		return w.refusal(now)
-	}
-	c.refusals = nil
-	c.banEnd = now.Add(banLength)
-	return c.banRefusal(now)
-}
-
-func (c *client) banRefusal(now time.Time) (quota, error) {
+func (c *client) refuseBanned(now time.Time) (quota, error) {
 	q := quota{limit: c.minute.limit, reset: c.banEnd, wait: c.banEnd.Sub(now)}
-	return q, fail(http.StatusForbidden, "This key is temporarily banned for sending requests while over its limit; "+
-		"retry after the number of seconds in Retry-After.")
+	return q, newError(http.StatusForbidden, "This key is banned for a while, since it went on "+
+		"sending requests over its limit; retry after the seconds in Retry-After.")
 }
 
-// Limits counts the requests of each key, and of strangers: those without a valid key.
+// Limits counts the requests of each key, and of strangers: all those without a valid key.
 type Limits struct {
-	clients map[[sha256.Size]byte]*client // by the hash of the key; not changed after the start
-	minute  time.Duration                 // how long a minute window lasts
+	demoHost string // of -addr, if the keys are the demo keys; otherwise empty
 
-	mu           sync.Mutex               // guards what follows
-	strangers    map[netip.Prefix]*window // by network
-	strangersEnd time.Time                // of the minute that all strangers share
+	mu        sync.Mutex                    // guards what follows
+	clients   map[[sha256.Size]byte]*client // by the hash of the key
+	strangers *window
 }
 
-// newLimits reads the keys file, a JSON array of entries. An error in an entry says which one it is, and quotes no
-// value.
-func newLimits(keysFile []byte) (*Limits, error) {
-	if i, err := checkJSON(keysFile); err != nil {
-		return nil, fmt.Errorf("the JSON is malformed at byte %d: %w", i+1, err)
+// newLimits reads keys in the form of the keys file, a JSON array of entries. An error in an entry
+// says which one it is, and quotes no value. A minute of the limits may be shorter than a minute.
+func newLimits(keys []byte, minute time.Duration, demoHost string) (*Limits, error) {
+	l := &Limits{
+		demoHost:  demoHost,
+		clients:   map[[sha256.Size]byte]*client{},
+		strangers: &window{limit: plans["free"].perMinute, length: minute},
+	}
+	if err := checkJSON(keys); err != nil {
+		return nil, err
 	}
 	var entries []json.RawMessage
-	if json.Unmarshal(keysFile, &entries) != nil || len(entries) == 0 {
-		return nil, errors.New("the keys must be a JSON array of one or more objects")
+	if json.Unmarshal(keys, &entries) != nil || len(entries) == 0 {
+		return nil, invalid("The keys must be a JSON array of one or more objects.")
 	}
-	l := &Limits{clients: map[[sha256.Size]byte]*client{}, minute: time.Minute}
 	for i, data := range entries {
 		var entry keyEntry
 		if err := decodeObject(data, &entry); err != nil {
@@ -226,38 +222,46 @@ func newLimits(keysFile []byte) (*Limits, error) {
 		}
 		hash := sha256.Sum256([]byte(entry.key))
 		if l.clients[hash] != nil {
-			return nil, fmt.Errorf("entry %d: the key is given twice", i+1)
+			return nil, fmt.Errorf("entry %d: The key is given twice.", i+1)
 		}
-		p, fixed := plans[entry.planName]
-		if !fixed {
-			p = plan{*entry.perMinute, *entry.perDay}
-		}
-		var ended time.Time // so that the first request begins both windows
 		l.clients[hash] = &client{
-			planName: entry.planName,
-			minute:   newWindow(p.perMinute, ended),
-			day:      newWindow(p.perDay, ended),
+			minute: &window{limit: *entry.perMinute, length: minute},
+			day:    &window{limit: *entry.perDay, length: 24 * time.Hour},
 		}
 	}
 	return l, nil
 }
 
-// admit finds the client that sent the request, and spends one request of its quota. It returns the name of the
-// client's plan, which is empty for a stranger, and an error if the request must not go on.
+// admit spends one request of the client that sent it, and returns an error if the request must not
+// go on.
 //
-// Keys are looked up by their hash, so the time it takes says nothing about how much of a guessed key is right.
-func (l *Limits) admit(r *http.Request, now time.Time) (planName string, q quota, err error) {
-	now = now.Round(0) // drops the monotonic clock, which may stand still while the computer sleeps
-	if c := l.clients[sha256.Sum256([]byte(requestKey(r)))]; c != nil {
-		q, err = c.spend(now, l.minute)
-		return c.planName, q, err
+// Keys are looked up by their hash, so the time it takes says nothing about how much of a guessed
+// key is right.
+func (l *Limits) admit(r *http.Request, now time.Time) (quota, error) {
+	now = now.Round(0) // the wall clock: the other may stand still while the computer sleeps
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.demoHost != "" && !l.isOwn(r.Host) {
+		return l.spendStranger(now, "The demo keys count only where the host of the URL is "+
+			"localhost, an IP address or the one of -addr; use such a URL.")
 	}
-	q, err = l.spendStranger(r.RemoteAddr, now)
-	return "", q, err
+	if c := l.clients[sha256.Sum256([]byte(requestKey(r)))]; c != nil {
+		return c.spend(now)
+	}
+	return l.spendStranger(now,
+		"A valid API key is required; send it as Authorization: Bearer KEY.")
 }
 
-// requestKey returns the key that the request carries, or "". It is in the header Authorization (RFC 6750, section 2.1)
-// or in X-API-Key; if both are there, Authorization counts.
+// isOwn reports whether a Host names this computer. To use the demo keys, a web page may be given a
+// name that leads here (DNS rebinding), but then its requests have that name as their Host.
+func (l *Limits) isOwn(host string) bool {
+	name := (&url.URL{Host: host}).Hostname() // without a port and brackets
+	_, err := netip.ParseAddr(name)
+	return err == nil || strings.EqualFold(name, "localhost") || strings.EqualFold(name, l.demoHost)
+}
+
+// requestKey returns the key that the request carries, or "". It is in the header Authorization
+// (RFC 6750, section 2.1) or in X-API-Key; if both are there, Authorization counts.
 func requestKey(r *http.Request) string {
 	authorization := r.Header.Get("Authorization")
 	if authorization == "" {
@@ -270,29 +274,13 @@ func requestKey(r *http.Request) string {
 	return strings.TrimLeft(key, " ")
 }
 
-// spendStranger returns the error unauthorized or, after as many requests in a minute as the free plan allows,
-// rate_limited. Strangers at one IPv4 address, or in one IPv6 /64, which is what a household gets, count as one.
-//
-// The minutes of all strangers begin and end together. The first one after its end begins the next, and all others are
-// forgotten, so an attack from many addresses does not fill the memory for good.
-func (l *Limits) spendStranger(remote string, now time.Time) (quota, error) {
-	addrPort, _ := netip.ParseAddrPort(remote) // an address that cannot be parsed is zero, and so is its network
-	addr := addrPort.Addr().Unmap()
-	network, _ := addr.Prefix(min(addr.BitLen(), 64)) // all 32 bits of IPv4, the first 64 of the 128 of IPv6
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !now.Before(l.strangersEnd) {
-		l.strangersEnd = now.Add(l.minute)
-		l.strangers = map[netip.Prefix]*window{}
+// spendStranger returns the error unauthorized, with a message or, once all strangers have used up
+// their window, rate_limited.
+func (l *Limits) spendStranger(now time.Time, message string) (quota, error) {
+	l.strangers.renew(now)
+	if l.strangers.remaining(now) == 0 {
+		return l.strangers.refuse(now)
 	}
-	w := l.strangers[network]
-	if w == nil {
-		w = newWindow(plans["free"].perMinute, l.strangersEnd)
-		l.strangers[network] = w
-	}
-	if !w.limiter.AllowN(now, 1) {
-		return w.refusal(now)
-	}
-	return w.quota(now), fail(http.StatusUnauthorized,
-		"A valid API key is required; send it as Authorization: Bearer KEY.")
+	l.strangers.take(now)
+	return l.strangers.quota(now), newError(http.StatusUnauthorized, "%s", message)
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -62,7 +63,7 @@ func TestPlans(t *testing.T) {
 			}
 			s.expectRates(key, rates{Status: 429, Limit: limit, ResetIn: 60, RetryAfter: 60})
 		}
-		s.expectRates("big", rates{Status: 200, Limit: 2147483647, Remaining: 2147483646, ResetIn: 60})
+		s.expectRates("big", rates{Status: 200, Limit: 2147483647, Remaining: 2147483646, ResetIn: 86400})
 
 		time.Sleep(time.Minute - time.Nanosecond)
 		s.expectRates("free", rates{Status: 429, Limit: 60, ResetIn: 1, RetryAfter: 1})
@@ -85,14 +86,16 @@ func TestWindowsBeginWithARequest(t *testing.T) {
 
 // At the pace of its minute, and with a few requests too many each minute, a plan lets exactly its day through.
 func TestDayOfAPlan(t *testing.T) {
-	for name, plan := range map[string]plan{"free": {60, 1000}, "pro": {300, 10_000}, "business": {1000, 100_000}} {
+	for name, plan := range map[string]struct{ perMinute, perDay int }{
+		"free": {60, 1000}, "pro": {300, 10_000}, "business": {1000, 100_000},
+	} {
 		inBubble(t, func(t *testing.T, s *service) {
 			r := httptest.NewRequest("GET", "/pets", nil)
 			r.Header.Set("X-API-Key", name)
 			passed, end := 0, time.Now().Add(24*time.Hour)
 			for passed < plan.perDay && time.Now().Before(end) {
 				for range plan.perMinute + 3 {
-					if _, _, err := s.limits.admit(r, time.Now()); err == nil { // without HTTP, for there are many
+					if _, err := s.limits.admit(r, time.Now()); err == nil { // without HTTP, for there are many
 						passed++
 					}
 				}
@@ -120,10 +123,11 @@ func TestDay(t *testing.T) {
 	})
 }
 
-// The headers report the window with fewer requests left; of two that are used up, the one that ends later.
+// The headers report the window with fewer requests left once the request is counted; on a tie, the
+// one that ends later.
 func TestWhichWindowIsReported(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
-		s.expectRates("both", rates{Status: 200, Limit: 1, ResetIn: 60}) // both have none left: the minute
+		s.expectRates("both", rates{Status: 200, Limit: 1, ResetIn: 86400}) // both have none left
 		s.expectRates("both", rates{Status: 429, Limit: 1, ResetIn: 86400, RetryAfter: 86400})
 
 		// The key twice has 1 request a minute and 2 a day. Here its day ends before its minute.
@@ -156,7 +160,7 @@ func TestRefusedRequestsAreNotCounted(t *testing.T) {
 		s.expectRates("twice", rates{Status: 200, Limit: 1, ResetIn: 60})
 		s.expectRates("twice", rates{Status: 429, Limit: 1, ResetIn: 60, RetryAfter: 60}) // takes none of the day
 		time.Sleep(time.Minute)
-		s.expectRates("twice", rates{Status: 200, Limit: 1, ResetIn: 60})
+		s.expectRates("twice", rates{Status: 200, Limit: 2, ResetIn: 86340})
 		time.Sleep(24*time.Hour - 90*time.Second)
 		s.expectRates("twice", rates{Status: 429, Limit: 2, ResetIn: 30, RetryAfter: 30}) // takes none of the minute
 		time.Sleep(30 * time.Second)
@@ -171,7 +175,7 @@ func TestWindowsFollowTheWallClock(t *testing.T) {
 	for _, key := range []string{"one", "one", "wrong"} { // let through, refused, a stranger
 		r := httptest.NewRequest("GET", "/pets", nil)
 		r.Header.Set("X-API-Key", key)
-		if _, q, _ := s.limits.admit(r, time.Now()); q.reset != q.reset.Round(0) {
+		if q, _ := s.limits.admit(r, time.Now()); q.reset != q.reset.Round(0) {
 			t.Errorf("key %s: the window ends at %v, which has a reading of the monotonic clock", key, q.reset)
 		}
 	}
@@ -180,10 +184,10 @@ func TestWindowsFollowTheWallClock(t *testing.T) {
 func TestBan(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
 		s.expectRates("one", rates{Status: 200, Limit: 1, ResetIn: 60})
-		for range 1000 { // a burst at once is no strike
+		for range 1000 { // a burst at once is one strike
 			s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: 60, RetryAfter: 60})
 		}
-		for left := 59; left > 50; left-- {
+		for left := 59; left > 51; left-- {
 			time.Sleep(time.Second)
 			s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: left, RetryAfter: left})
 		}
@@ -193,7 +197,7 @@ func TestBan(t *testing.T) {
 		s.expectRates("one", rates{Status: 403, Limit: 1, ResetIn: 1, RetryAfter: 1})
 		time.Sleep(time.Nanosecond)
 		s.expectRates("one", rates{Status: 200, Limit: 1, ResetIn: 60})
-		s.expectRates("pro", rates{Status: 200, Limit: 300, Remaining: 299, ResetIn: 60}) // a ban is of one key
+		s.expectRates("pro", rates{Status: 200, Limit: 300, Remaining: 299, ResetIn: 60}) // not banned
 
 		// The day of this key is spent, but its ban reports the limit of the minute. A restart ends it.
 		s.spendDay()
@@ -211,59 +215,65 @@ func (s *service) spendDay() {
 	}
 }
 
-// expectStrikes is for a key that is refused and has no strikes. It sends 11 requests, one a second: the first is no
-// strike, the next nine are, and the tenth strike is a ban.
+// expectStrikes is for a key that is refused and has no strikes. It sends ten requests, one a second:
+// each is a strike, and the tenth is a ban.
 func (s *service) expectStrikes(key string) {
 	s.t.Helper()
 	var got []int
-	for range 11 {
+	for range 10 {
 		got = append(got, s.ask(key).Status)
 		time.Sleep(time.Second)
 	}
-	same(s.t, "statuses of 11 refusals", append(slices.Repeat([]int{429}, 10), 403), got)
+	same(s.t, "statuses of 10 refusals", append(slices.Repeat([]int{429}, 9), 403), got)
 }
 
 func TestStrikesAreCleared(t *testing.T) {
-	// By a request that is let through.
-	inBubble(t, func(t *testing.T, s *service) {
-		s.expectRates("one", rates{Status: 200, Limit: 1, ResetIn: 60})
-		time.Sleep(50 * time.Second)
-		for left := 10; left > 0; left-- { // nine strikes
-			s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: left, RetryAfter: left})
-			time.Sleep(time.Second)
-		}
-		s.expectRates("one", rates{Status: 200, Limit: 1, ResetIn: 60})
-		s.expectStrikes("one")
-	})
-	// By the end of a ban.
-	inBubble(t, func(t *testing.T, s *service) {
-		s.spendDay()
-		s.expectStrikes("daily")
-		time.Sleep(5 * time.Minute)
-		s.expectStrikes("daily")
-	})
-}
-
-// Ten strikes are a ban if the last is at most a minute after the first.
-func TestStrikesWithinAMinute(t *testing.T) {
-	for _, test := range []struct {
-		pause time.Duration // between the ninth strike, 8 seconds after the first, and the tenth
-		want  int
-	}{
-		{52 * time.Second, 403},
-		{52*time.Second + time.Nanosecond, 429},
-	} {
+	t.Run("by a request that is let through", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, s *service) {
-			s.spendDay()
-			for range 9 { // no strike, and then eight
-				s.ask("daily")
+			s.expectRates("one", rates{Status: 200, Limit: 1, ResetIn: 60})
+			time.Sleep(51 * time.Second)
+			for left := 9; left > 0; left-- { // nine strikes
+				s.expectRates("one", rates{Status: 429, Limit: 1, ResetIn: left, RetryAfter: left})
 				time.Sleep(time.Second)
 			}
-			same(t, "the ninth strike: status", 429, s.ask("daily").Status)
-			time.Sleep(test.pause)
-			same(t, "the tenth strike: status", test.want, s.ask("daily").Status)
-			time.Sleep(time.Second - time.Nanosecond) // at most 60 seconds after the second strike
-			same(t, "the eleventh strike: status", 403, s.ask("daily").Status)
+			s.expectRates("one", rates{Status: 200, Limit: 1, ResetIn: 60})
+			s.expectStrikes("one")
+		})
+	})
+	t.Run("by the end of a ban", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s *service) {
+			s.spendDay()
+			s.expectStrikes("daily")
+			time.Sleep(5 * time.Minute)
+			s.expectStrikes("daily")
+		})
+	})
+	for _, test := range []struct {
+		pause time.Duration // between the ninth strike and the tenth
+		want  int
+	}{
+		{5 * time.Second, 403},
+		{5*time.Second + time.Nanosecond, 429},
+	} {
+		t.Run(fmt.Sprint("by a pause, ", test.pause), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *service) {
+				s.spendDay()
+				for range 8 {
+					s.ask("daily")
+					time.Sleep(time.Second)
+				}
+				same(t, "the ninth strike: status", 429, s.ask("daily").Status)
+				time.Sleep(test.pause)
+				same(t, "the tenth strike: status", test.want, s.ask("daily").Status)
+				if test.want == 429 { // it is the first of ten again
+					for range 8 {
+						time.Sleep(5 * time.Second)
+						same(t, "the next strike: status", 429, s.ask("daily").Status)
+					}
+					time.Sleep(time.Second)
+					same(t, "the tenth in a row: status", 403, s.ask("daily").Status)
+				}
+			})
 		})
 	}
 }
@@ -276,7 +286,7 @@ func TestStrikesOutOfOrder(t *testing.T) {
 		s.limits.admit(r, time.Now())
 		for range 20 {
 			for _, after := range []time.Duration{time.Second, 2 * time.Second, time.Second} {
-				_, _, err := s.limits.admit(r, time.Now().Add(after))
+				_, err := s.limits.admit(r, time.Now().Add(after))
 				if e := new(Error); !errors.As(err, &e) || e.Status != 429 {
 					t.Errorf("after %v: %v", after, err)
 				}
@@ -295,8 +305,8 @@ func TestWhoIsBanned(t *testing.T) {
 	}{
 		{"hammering", "daily", 10 * time.Millisecond, false, true},
 		{"each second", "daily", time.Second, false, true},
-		{"every 6 s", "daily", 6 * time.Second, false, true},
-		{"every 7 s", "daily", 7 * time.Second, false, false},
+		{"every 5 s", "daily", 5 * time.Second, false, true},
+		{"every 6 s", "daily", 6 * time.Second, false, false},
 		{"exponential backoff, day used up", "daily", time.Second, true, false},
 		{"exponential backoff, minute used up", "forty", time.Second, true, false},
 		{"a stranger", "wrong", time.Second, false, false},
@@ -367,7 +377,8 @@ func TestKeyOfARequest(t *testing.T) {
 	}
 }
 
-// askFrom sends a request without a key from an address. It returns the status and the requests that are left.
+// askFrom sends a request without a key from an address. It returns the status and the requests that
+// are left.
 func (s *service) askFrom(address string, header ...string) string {
 	s.t.Helper()
 	r := httptest.NewRequest("GET", "/pets", nil)
@@ -379,24 +390,59 @@ func (s *service) askFrom(address string, header ...string) string {
 	return fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("X-RateLimit-Remaining"))
 }
 
+// All strangers share one window, wherever they are. It begins with the first of them after the one
+// before it ended.
 func TestStrangers(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service) {
-		for _, test := range []struct{ address, want string }{
-			{"192.0.2.2:1000", "401 59"},
-			{"192.0.2.2:2000", "401 58"}, // the port does not matter
-			{"192.0.2.3:1000", "401 59"},
-			{"[::ffff:192.0.2.2]:1000", "401 57"}, // the same IPv4 address
-			{"[2001:db8::1]:1000", "401 59"},
-			{"[2001:db8::ffff:1]:1000", "401 58"},
-			{"[2001:db8:0:0:8000::]:1000", "401 57"}, // the same /64, but another /65
-			{"[2001:db8:0:1::1]:1000", "401 59"},     // the same /63, but another /64
-			{"[fe80::1%eth0]:1000", "401 59"},
-			{"[fe80::2%eth1]:1000", "401 58"},
-			{"nonsense", "401 59"},
-		} {
-			same(t, test.address, test.want, s.askFrom(test.address))
+		time.Sleep(30 * time.Second)
+		same(t, "at 0:30", "401 59", s.askFrom("192.0.2.2:1000"))
+		time.Sleep(59 * time.Second)
+		for left := 58; left >= 0; left-- {
+			address := fmt.Sprintf("10.0.0.%d:1", left)
+			same(t, address, fmt.Sprint("401 ", left), s.askFrom(address))
 		}
+		for _, address := range []string{"192.0.2.3:1000", "[2001:db8::1]:1000", "nonsense"} {
+			same(t, address, "429 0", s.askFrom(address))
+		}
+		time.Sleep(time.Second)
+		same(t, "at 1:30", "401 59", s.askFrom("192.0.2.2:1000"))
 	})
+}
+
+// The demo keys count only in requests whose Host a web page with a name of its own cannot have.
+func TestHostOfTheDemoKeys(t *testing.T) {
+	s := newService(t, "")
+	mine, _ := newLimits([]byte(testKeys), time.Minute, "")
+	demo, _ := newLimits([]byte(demoKeys), time.Minute, "pets.test")
+	for _, test := range []struct {
+		host  string
+		valid bool
+	}{
+		{"localhost", true}, {"localhost:8080", true}, {"LOCALHOST:1", true},
+		{"127.0.0.1", true}, {"127.0.0.1:8080", true}, {"192.0.2.1:80", true},
+		{"[::1]", true}, {"[::1]:8080", true}, {"pets.test", true}, {"Pets.test:8080", true},
+		{"evil.example", false}, {"evil.example:8080", false}, {"localhost.evil.example", false},
+		{"127.0.0.1.evil.example", false}, {"evil.example:localhost", false}, {"pets.tes", false},
+		{"", false},
+	} {
+		for _, key := range []string{"demo-pro", "wrong"} {
+			r := httptest.NewRequest("GET", "/pets", nil)
+			r.Host = test.host
+			r.Header.Set("Authorization", "Bearer "+key)
+			s.Server = newServer(s.store, demo, s.logger, &options{})
+			resp := s.exchange(r)
+			body, _ := io.ReadAll(resp.Body)
+			what := fmt.Sprintf("Host %q, key %s: ", test.host, key)
+			same(t, what+"not 401", test.valid && key == "demo-pro", resp.StatusCode != 401)
+			where := strings.Contains(message(body), "The demo keys count only where the host of the URL is ")
+			same(t, what+"the message says where they count", !test.valid, where)
+		}
+		r := httptest.NewRequest("GET", "/pets", nil)
+		r.Host = test.host
+		r.Header.Set("Authorization", "Bearer big")
+		s.Server = newServer(s.store, mine, s.logger, &options{})
+		same(t, test.host+" with a keys file: status", 200, s.exchange(r).StatusCode)
+	}
 }
 
 // Strangers are limited by the address of their connection, whatever keys and headers they send. Open paths cost them
@@ -419,26 +465,6 @@ func TestStrangerOverTheLimit(t *testing.T) {
 		s.expectRates("wrong", rates{Status: 429, Limit: 60, ResetIn: 1, RetryAfter: 1})
 		time.Sleep(time.Nanosecond)
 		s.expectRates("wrong", rates{Status: 401, Limit: 60, Remaining: 59, ResetIn: 60})
-	})
-}
-
-// All strangers share one minute, which begins with the first of them after the one before it ended. Then all are
-// forgotten, so that they cannot fill the memory.
-func TestMinuteOfStrangers(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		time.Sleep(30 * time.Second)
-		s.askFrom("192.0.2.2:1") // at 0:30
-		time.Sleep(59 * time.Second)
-		var all sync.WaitGroup
-		for i := range 1000 {
-			all.Go(func() { s.askFrom(fmt.Sprintf("10.0.%d.%d:1", i/256, i%256)) })
-		}
-		all.Wait()
-		same(t, "at 1:29: strangers", 1001, len(s.limits.strangers))
-		s.expectRates("wrong", rates{Status: 401, Limit: 60, Remaining: 59, ResetIn: 1})
-		time.Sleep(time.Second)
-		s.expectRates("wrong", rates{Status: 401, Limit: 60, Remaining: 59, ResetIn: 60})
-		same(t, "at 1:30: strangers", 1, len(s.limits.strangers))
 	})
 }
 
@@ -465,17 +491,19 @@ func TestRounding(t *testing.T) {
 func TestKeysFile(t *testing.T) {
 	const (
 		enterpriseOnly = "perMinute and perDay are for the enterprise plan only."
-		figures        = "The enterprise plan needs both perMinute and perDay, from 1 to 2147483647."
+		figures        = "This plan needs perMinute and perDay, from 1 to 2147483647."
 	)
 	for _, test := range []struct{ keys, want string }{
-		{`[]`, `the keys must be a JSON array of one or more objects`},
+		{`[]`, `The keys must be a JSON array of one or more objects.`},
 		{`[{"key":"a","plan":"free"},{"key":"b","plan":"enterprise","perMinute":1,"perDay":1}]`, ``},
-		{``, `the JSON is malformed at byte 1: unexpected end of JSON input`},
-		{`null`, `the keys must be a JSON array of one or more objects`},
+		{``, `The JSON is empty.`},
+		{`null`, `The keys must be a JSON array of one or more objects.`},
 		{`[{"key":"a","plan":"free"}] []`,
-			"the JSON is malformed at byte 29: invalid character '[' after top-level value"},
+			"The JSON is malformed in line 1, at byte 29: invalid character '[' after top-level value."},
 		{`["secret"]`, `entry 1: The JSON must be one object.`},
-		{`[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`, `entry 2: the key is given twice`},
+		{`[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`, `entry 2: The key is given twice.`},
+		{`[{"key":"secret","plan":"free","key":"secret"}]`, `entry 1: key is given twice; leave one out.`},
+		{`[{"key":"secret","plan":null}]`, `entry 1: plan must be a string.`},
 		{`[{"key":"secret","plan":"gold"}]`, `entry 1: plan must be free, pro, business or enterprise.`},
 		{`[{"key":"secret"}]`, `entry 1: plan is missing; it must be a string.`},
 		{`[{"plan":"free"}]`, `entry 1: key is missing; it must be a string.`},
@@ -499,7 +527,7 @@ func TestKeysFile(t *testing.T) {
 			`entry 1: perMinute must be a 64-bit integer without fraction or exponent.`},
 	} {
 		got := ""
-		if _, err := newLimits([]byte(test.keys)); err != nil {
+		if _, err := newLimits([]byte(test.keys), time.Minute, ""); err != nil {
 			got = err.Error()
 		}
 		same(t, test.keys, test.want, got)
@@ -508,21 +536,21 @@ func TestKeysFile(t *testing.T) {
 
 // The README, the workshop and the reference offer these keys, with the limits of their plans.
 func TestDemoKeys(t *testing.T) {
-	limits, err := newLimits([]byte(demoKeys))
+	limits, err := newLimits([]byte(demoKeys), time.Minute, "localhost")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
 	for _, key := range []string{"demo-free", "demo-pro", "demo-business", "demo-enterprise"} {
 		if c := limits.clients[sha256.Sum256([]byte(key))]; c != nil {
-			got[key] = fmt.Sprint(c.planName, " ", c.minute.limit, " ", c.day.limit)
+			got[key] = fmt.Sprint(c.minute.limit, " ", c.day.limit)
 		}
 	}
-	same(t, "plans and limits", map[string]string{
-		"demo-free":       "free 60 1000",
-		"demo-pro":        "pro 300 10000",
-		"demo-business":   "business 1000 100000",
-		"demo-enterprise": "enterprise 5000 1000000",
+	same(t, "limits", map[string]string{
+		"demo-free":       "60 1000",
+		"demo-pro":        "300 10000",
+		"demo-business":   "1000 100000",
+		"demo-enterprise": "5000 1000000",
 	}, got)
 	same(t, "number of keys", len(got), len(limits.clients))
 }

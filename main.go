@@ -1,5 +1,6 @@
-// Petstore is a pet store API for demos, training and test suites: pets, categories, orders and stock over HTTP with
-// JSON bodies, behind API keys with rate limits, kept in memory and in one JSON file.
+// Petstore is a pet store API for demos, training and test suites: pets, categories, orders and
+// stock over HTTP with JSON bodies, behind API keys with rate limits, kept in memory and in one
+// JSON file.
 //
 // Usage:
 //
@@ -12,30 +13,43 @@
 //	-data FILE
 //		keep the records in this file (default petstore.json); if empty, keep nothing on disk
 //	-keys FILE
-//		read the API keys from this file; without it there are four public demo keys, and -addr must be
-//		a loopback address
+//		read the API keys from this file; without it there are four public demo keys, -addr
+//		must be a loopback address, and the keys count only in requests whose Host is localhost,
+//		an IP address or the host in -addr
 //	-minute DURATION
-//		the length of the minute window of the limits, from 1s to 1m (default 1m), to test a 429 without a
-//		long wait
+//		the length of the minute of the limits, from 1s to 1m (default 1m), so that a test of a
+//		429 or of a ban, which lasts five of them, need not wait
 //	-cors-origin ORIGIN
-//		let web pages from this origin call the API
+//		let web pages of this origin call the API, such as https://example.com
 //	-delay DURATION
-//		hold back each response of the API for that long (default 0, at most 8s), to show how a client waits
-//	-fail N
-//		of the requests that the limits let through, fail every Nth with 503 (default 0, none), to show how a
-//		client retries
+//		hold back each response of the API for that long (default 0, at most 8s), to show how a
+//		client waits
+//	-fail M/N
+//		of every N requests of the API that the limits let through, fail the first M with 503,
+//		and change nothing, to show how a client retries; 2/3 fails two in a row
+//	-drop M/N
+//		of every N requests of the API that are carried out, and saved, close the connection of
+//		the first M without a response, to show what a client does when it cannot know
 //	-v
-//		log each request
+//		log each request: method, path, status or "dropped", duration
 //
 // The keys file is a JSON array:
 //
-//	[{"key": "...", "plan": "pro"}, {"key": "...", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}]
+//	[
+//	{"key": "...", "plan": "pro"},
+//	{"key": "...", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}
+//	]
 //
-// The plans are free (60 requests per minute, 1000 per day), pro (300, 10000), business (1000, 100000) and
-// enterprise, whose limits are set for each key.
+// The plans are free (60 requests per minute, 1000 per day), pro (300, 10000), business (1000,
+// 100000) and enterprise, whose limits are set for each key.
 //
-// SIGINT and SIGTERM stop the server: it finishes the requests in flight, for 10 seconds at most. A second signal stops
-// it at once. The exit code is 0 after such a stop, 1 if the server cannot start or keep running, and 2 for a bad flag.
+// The records file is a JSON object with the arrays categories, pets, orders and inventory, each as
+// the API lists it, and lastCategoryId, lastPetId and lastOrderId, the last ids assigned. Each may
+// be left out. It can be edited while the server is down.
+//
+// SIGINT and SIGTERM stop the server: it finishes the requests in flight, for 10 seconds at most. A
+// second signal stops it at once. The exit code is 0 after such a stop, 1 if the server cannot
+// start or keep running, and 2 for a bad flag.
 package main
 
 import (
@@ -52,13 +66,14 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)   // stop catching signals after the first, so that a second ends the process at once
+	context.AfterFunc(ctx, stop)   // stop catching signals, so that a second one ends the process
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more must not end the server
 	os.Exit(run(ctx, os.Args[1:], os.Stderr))
 }
@@ -82,89 +97,84 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 
 // A config is what the flags say.
 type config struct {
-	addr, data, keys, origin string
-	minute, delay            time.Duration
-	failNth                  int64
-	verbose                  bool
+	addr, data, keys string
+	minute           time.Duration
+	options
 }
 
-// maxDelay leaves time to respond to a request that has arrived, within the 10 seconds of a shutdown.
-const maxDelay = 8 * time.Second
-
-func parseFlags(args []string, stderr io.Writer) (cfg config, err error) {
+func parseFlags(args []string, stderr io.Writer) (*config, error) {
+	c := new(config)
 	flags := flag.NewFlagSet("petstore", flag.ContinueOnError)
-	flags.StringVar(&cfg.addr, "addr", "localhost:8080", "listen on `HOST:PORT`; port 0 picks a free port")
-	flags.StringVar(&cfg.data, "data", "petstore.json", "keep the records in `FILE`; if empty, keep nothing on disk")
-	flags.StringVar(&cfg.keys, "keys", "", "read the API keys from `FILE`; if empty, use the demo keys, on loopback")
-	flags.DurationVar(&cfg.minute, "minute", time.Minute, "let the minute of the limits last `DURATION`, from 1s to 1m")
-	flags.StringVar(&cfg.origin, "cors-origin", "", "let web pages from `ORIGIN` call the API")
-	flags.DurationVar(&cfg.delay, "delay", 0, "hold back each response of the API for `DURATION`, at most 8s")
-	flags.Int64Var(&cfg.failNth, "fail", 0, "fail every `N`th request that the limits let through with 503; 0 for none")
-	flags.BoolVar(&cfg.verbose, "v", false, "log each request")
-	flags.SetOutput(io.Discard) // Parse prints nothing: run prints one line for a bad flag, and -h the usage below
-	err = flags.Parse(args)
+	flags.StringVar(&c.addr, "addr", "localhost:8080", "listen on `HOST:PORT`; 0 is a free port")
+	flags.StringVar(&c.data, "data", "petstore.json", "keep the records in `FILE`; '': in memory")
+	flags.StringVar(&c.keys, "keys", "", "read the API keys from `FILE`; '': the public demo keys")
+	flags.DurationVar(&c.minute, "minute", time.Minute, "a minute of the limits, from 1s")
+	flags.StringVar(&c.origin, "cors-origin", "", "let web pages of `ORIGIN` call the API")
+	flags.DurationVar(&c.delay, "delay", 0, "hold back each response of the API, at most 8s")
+	flags.Var(&c.fail, "fail", "of every N requests that are let through, fail M: `M/N`")
+	flags.Var(&c.drop, "drop", "of every N requests carried out, leave M without response: `M/N`")
+	flags.BoolVar(&c.verbose, "v", false, "log each request")
+	flags.SetOutput(io.Discard) // run prints one line for a bad flag
+	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(stderr)
 		flags.Usage()
 	}
-	switch {
-	case err != nil:
-		return cfg, err
-	case flags.NArg() > 0:
-		return cfg, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case cfg.minute < time.Second || cfg.minute > time.Minute:
-		return cfg, fmt.Errorf("-minute must be from 1s to 1m, not %v", cfg.minute)
-	case cfg.failNth < 0:
-		return cfg, fmt.Errorf("-fail must be 0 or more, not %d", cfg.failNth)
-	case cfg.origin != "" && !isOrigin(cfg.origin):
-		return cfg, fmt.Errorf("-cors-origin must be like https://example.com, not %q", cfg.origin)
-	case cfg.delay < 0 || cfg.delay > maxDelay:
-		return cfg, fmt.Errorf("-delay must be from 0 to %v, not %v", maxDelay, cfg.delay)
+	if err != nil {
+		return nil, err
 	}
-	return cfg, nil
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if c.minute < time.Second || c.minute > time.Minute {
+		return nil, fmt.Errorf("-minute must be from 1s to 1m, not %v", c.minute)
+	}
+	if c.delay < 0 || c.delay > 8*time.Second { // the 10 seconds of a shutdown are enough
+		return nil, fmt.Errorf("-delay must be from 0 to 8s, not %v", c.delay)
+	}
+	if c.origin != "" && !isOrigin(c.origin) {
+		return nil, fmt.Errorf("-cors-origin must be like https://example.com, not %q", c.origin)
+	}
+	return c, nil
 }
 
-// isOrigin reports whether text is an origin (RFC 6454): a scheme and a host, with a port if need be, and no path.
+// isOrigin reports whether text is an origin as browsers send it (RFC 6454): a scheme and a host,
+// with a port if need be, in small letters, and no path.
 func isOrigin(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && u.Hostname() != "" && text == u.Scheme+"://"+u.Host
+	return err == nil && u.Hostname() != "" && text == strings.ToLower(u.Scheme+"://"+u.Host)
 }
 
 // serve serves until ctx is done. Then it finishes the requests in flight.
-func serve(ctx context.Context, cfg config, stderr io.Writer) error {
-	debug.SetGCPercent(800) // with the default of 100, a list of 100 pets costs a quarter more processor time
+func serve(ctx context.Context, c *config, stderr io.Writer) error {
+	// The heap may grow to five times what is in use, unless GOGC is set. With the default, twice,
+	// a list of 100 pets costs a quarter more processor time.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 	logger := log.New(stderr, "", log.LstdFlags)
-	limits, err := readKeys(cfg.keys)
+	limits, err := readKeys(c)
 	if err != nil {
 		return err
 	}
-	limits.minute = cfg.minute
-	listener, err := listen(cfg) // before the store is opened, so that a busy port leaves no file behind
+	listener, err := listen(c) // before the store, so that a busy port leaves no file behind
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	store, err := openStore(cfg.data, logger)
+	store, err := openStore(c.data, logger)
 	if err != nil {
 		return err
 	}
-
-	api := newServer(store, limits, logger)
-	api.verbose, api.delay, api.failNth = cfg.verbose, cfg.delay, cfg.failNth
-	api.baseURL = urlOf(listener, cfg.addr)
-	if cfg.origin != "" {
-		api.allowOrigin(cfg.origin)
+	c.baseURL = urlOf(listener, c.addr)
+	exampleKey := "demo-free"
+	if c.keys != "" {
+		exampleKey = "KEY"
 	}
-	exampleKey := "KEY"
-	if cfg.keys == "" {
-		api.offeredKeys = demoKeys
-		exampleKey = "demo-free"
-	}
-	fmt.Fprintf(stderr, "Petstore API: %s\n", api.baseURL)
-	fmt.Fprintf(stderr, "Reference:    %s/\n", api.baseURL)
-	fmt.Fprintf(stderr, "Try:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n", exampleKey, api.baseURL)
+	fmt.Fprintf(stderr, "Petstore API: %s\nReference:    %[1]s/\n"+
+		"Try:          curl -i -H \"Authorization: Bearer %s\" %[1]s/pets\n", c.baseURL, exampleKey)
 
-	server := httpServer(api)
+	server := httpServer(newServer(store, limits, logger, &c.options))
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -176,8 +186,9 @@ func serve(ctx context.Context, cfg config, stderr io.Writer) error {
 	}
 }
 
-// httpServer returns a server that drops slow clients. They have 5 seconds to send the request, and 10 seconds (and the
-// delay) from the end of its header to read the response.
+// httpServer returns a server that drops slow clients. They have 5 seconds to send the request, and
+// 10 seconds (and the delay) from the end of its header to read the response. A write that waits
+// for its turn does so within them.
 func httpServer(api *Server) *http.Server {
 	return &http.Server{
 		Handler:        api,
@@ -189,8 +200,8 @@ func httpServer(api *Server) *http.Server {
 	}
 }
 
-// shutDown accepts no more connections and finishes the requests in flight. Those that take longer than 10 seconds are
-// cut off.
+// shutDown accepts no more connections and finishes the requests in flight. Those that take longer
+// than 10 seconds are cut off.
 func shutDown(server *http.Server, logger *log.Logger) {
 	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -200,40 +211,42 @@ func shutDown(server *http.Server, logger *log.Logger) {
 	}
 }
 
-// readKeys reads the keys file, or takes the demo keys if path is empty.
-func readKeys(path string) (*Limits, error) {
-	if path == "" {
-		return newLimits([]byte(demoKeys))
+// readKeys reads the keys file, or takes the demo keys if there is none.
+func readKeys(c *config) (*Limits, error) {
+	if c.keys == "" {
+		host, _, _ := net.SplitHostPort(c.addr)
+		return newLimits([]byte(demoKeys), c.minute, host)
 	}
-	keysFile, err := os.ReadFile(path)
+	data, err := os.ReadFile(c.keys)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := newLimits(keysFile)
+	limits, err := newLimits(data, c.minute, "")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", c.keys, err)
 	}
 	return limits, nil
 }
 
 // listen listens on the address of the config. With the demo keys, it must be a loopback address.
-func listen(cfg config) (*net.TCPListener, error) {
-	addr, err := net.ResolveTCPAddr("tcp", cfg.addr)
+func listen(c *config) (*net.TCPListener, error) {
+	addr, err := net.ResolveTCPAddr("tcp", c.addr)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.keys == "" && !addr.IP.IsLoopback() {
-		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: pass -keys FILE too",
-			cfg.addr)
+	if c.keys == "" && !addr.IP.IsLoopback() {
+		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: "+
+			"pass -keys FILE too", c.addr)
 	}
 	listener, err := net.ListenTCP("tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("%w; choose another address with -addr, or a free port with -addr localhost:0", err)
+		return nil, fmt.Errorf("%w; choose another address, such as -addr localhost:0", err)
 	}
 	return listener, nil
 }
 
-// urlOf returns the URL of the server, with the host that the user gave or, if it listens on all addresses, localhost.
+// urlOf returns the URL of the server, with the host that the user gave or, if it listens on all
+// addresses, localhost.
 func urlOf(listener *net.TCPListener, addr string) string {
 	host, _, _ := net.SplitHostPort(addr)
 	bound := listener.Addr().(*net.TCPAddr)

@@ -11,79 +11,122 @@ import (
 	"unicode/utf8"
 )
 
-// A shape is what decodeObject decodes a JSON object into: the body of a request, or an entry of the keys file. On its
-// own, encoding/json would take "Name" for name, ignore null, and not tell a missing field from a zero one.
+// A shape is a JSON object that this program reads: the body of a request, an entry of the keys
+// file, the snapshot of the store or a record in it.
+//
+// What an object may have stands in fields. The json tags of some shapes are for writing only. On
+// its own, encoding/json would take "Name" for name, ignore null and what is given twice, and not
+// tell a missing field from a zero one.
 type shape interface {
 	fields() []field
-	validate() error // checks the decoded values; the error says what is wrong
+	validate() error // checks the values once all fields are decoded
 }
 
-// A field is a member of a JSON object.
+// A field is a member that an object may have.
 type field struct {
 	name     string
-	required bool
 	mustBe   string // what its value must be, for messages
 	target   any    // a pointer to where its value goes
+	required bool
+	given    bool // set by decodeMember
+}
+
+func need(name, mustBe string, target any) field {
+	return field{name: name, mustBe: mustBe, target: target, required: true}
+}
+
+func may(name, mustBe string, target any) field {
+	return field{name: name, mustBe: mustBe, target: target}
 }
 
 const (
-	required = true
-	optional = false
-
 	aString    = "a string"
 	anInteger  = "a 64-bit integer without fraction or exponent"
 	aBoolean   = "true or false"
 	aPetStatus = "available, pending or sold"
 	aDateTime  = "an RFC 3339 date-time such as 2030-12-05T09:30:00Z"
+	aList      = "an array"
 )
 
-// decodeObject decodes one JSON object into a shape, and validates it. If a name occurs twice, the last value counts.
-// The error names one field that is wrong.
-func decodeObject(data []byte, into shape) error {
-	if i, err := checkJSON(data); err != nil {
-		return invalid("The JSON is malformed at byte %d: %v.", i+1, err)
+// decode reads a JSON object into a shape.
+func decode(data []byte, into shape) error {
+	if err := checkJSON(data); err != nil {
+		return err
 	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(data, &members) != nil || members == nil { // null is no error, but leaves members nil
+	return decodeObject(data, into)
+}
+
+// checkJSON returns an error, which names the place, unless data is one JSON value in UTF-8
+// (RFC 8259).
+func checkJSON(data []byte) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return invalid("The JSON is empty.")
+	}
+	err := json.Unmarshal(data, new(json.RawMessage)) // a RawMessage takes any JSON
+	if malformed, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return malformedAt(data, max(0, int(malformed.Offset)-1), malformed.Error())
+	}
+	for i := 0; i < len(data); { // encoding/json would replace what is not UTF-8
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return malformedAt(data, i, "invalid UTF-8")
+		}
+		i += size
+	}
+	return nil
+}
+
+// malformedAt names the line of a byte and, in that line, its number, both from 1.
+func malformedAt(data []byte, index int, fault string) error {
+	before := data[:index]
+	line := 1 + bytes.Count(before, []byte("\n"))
+	number := index - bytes.LastIndexByte(before, '\n')
+	return invalid("The JSON is malformed in line %d, at byte %d: %s.", line, number, fault)
+}
+
+// decodeObject reads a JSON object, which checkJSON has passed, into a shape. The error names the
+// first field that is wrong or, if each one alone is right, one that is missing.
+func decodeObject(data []byte, into shape) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if start, _ := dec.Token(); start != json.Delim('{') {
 		return invalid("The JSON must be one object.")
 	}
 	fields := into.fields()
-	for name := range members {
-		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-			return invalid("The field %.40q is unknown; leave it out.", name)
+	for dec.More() {
+		if err := decodeMember(dec, fields); err != nil {
+			return err
 		}
 	}
 	for _, f := range fields {
-		value, given := members[f.name]
-		if f.required && !given {
+		if f.required && !f.given {
 			return invalid("%s is missing; it must be %s.", f.name, f.mustBe)
-		}
-		if given && (string(value) == "null" || json.Unmarshal(value, f.target) != nil) {
-			return invalid("%s must be %s.", f.name, f.mustBe)
 		}
 	}
 	return into.validate()
 }
 
-// checkJSON returns an error if data is not one JSON value in UTF-8 (RFC 8259). The index is that of a wrong byte
-// or, if the data ends too early, of the last one.
-func checkJSON(data []byte) (index int, err error) {
-	err = json.Unmarshal(data, new(json.RawMessage)) // a RawMessage takes any JSON: this only checks the syntax
-	var malformed *json.SyntaxError
-	if errors.As(err, &malformed) {
-		return max(0, int(malformed.Offset)-1), malformed
+// decodeMember reads the next name and value of an object into the field with that name.
+func decodeMember(dec *json.Decoder, fields []field) error {
+	name, _ := dec.Token()
+	i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+	if i < 0 {
+		return invalid("The field %.40q is unknown; leave it out.", name)
 	}
-	for i := 0; i < len(data); { // encoding/json would replace what is not UTF-8
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i, errors.New("invalid UTF-8")
-		}
-		i += size
+	f := &fields[i]
+	if f.given {
+		return invalid("%s is given twice; leave one out.", f.name)
 	}
-	return 0, nil
+	f.given = true
+	var value json.RawMessage
+	dec.Decode(&value)
+	if string(value) == "null" || json.Unmarshal(value, f.target) != nil {
+		return invalid("%s must be %s.", f.name, f.mustBe)
+	}
+	return nil
 }
 
-// encode returns the JSON of a value on one line. Unlike json.Marshal it leaves <, > and & as they are.
+// encode returns the JSON of a value on one line. Unlike json.Marshal it leaves <, > and & as they
+// are.
 func encode(value any) []byte {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -95,8 +138,8 @@ func encode(value any) []byte {
 }
 
 const (
-	maxID       = math.MaxInt32 // the largest id that is assigned, so that clients may keep ids in 32 bits
-	maxQuantity = math.MaxInt32 // the largest quantity, of an order or of stock
+	maxID       = math.MaxInt32 // the last id, so that clients may keep ids in 32 bits
+	maxQuantity = math.MaxInt32 // of an order or of stock
 )
 
 // PetStatus says whether a pet can be bought.
@@ -110,23 +153,24 @@ const (
 
 func (s PetStatus) valid() bool { return s == Available || s == Pending || s == Sold }
 
-// NewPet is the request shape for creating and replacing a pet. A handler sets its status to Available before it is
-// decoded, which stays if the field is left out. (The json tags, here and below, are for responses and for the file.)
+// NewPet is the request shape for creating and replacing a pet.
 type NewPet struct {
 	Name       string    `json:"name"`
 	CategoryID int64     `json:"categoryId"`
 	Status     PetStatus `json:"status"`
 }
 
+// fields sets the status to Available, which stays if the object has none.
 func (p *NewPet) fields() []field {
+	p.Status = Available
 	return []field{
-		{"name", required, aString, &p.Name},
-		{"categoryId", required, anInteger, &p.CategoryID},
-		{"status", optional, aPetStatus, &p.Status},
+		need("name", aString, &p.Name),
+		need("categoryId", anInteger, &p.CategoryID),
+		may("status", aPetStatus, &p.Status),
 	}
 }
 
-// validate leaves the category to the store, which knows which ones exist.
+// validate leaves the category to the store, which knows the ones that exist.
 func (p *NewPet) validate() error {
 	if !p.Status.valid() {
 		return invalid("status must be %s.", aPetStatus)
@@ -134,44 +178,46 @@ func (p *NewPet) validate() error {
 	return validateName(p.Name)
 }
 
-// Pet is a pet as clients see it. It has the fields and methods of NewPet.
+// Pet is a pet as clients see it, and as it stands in the file.
 type Pet struct {
 	ID int64 `json:"id"`
 	NewPet
 }
 
-// A stockedPet is a pet as the store keeps it: with its stock, so that each pet has exactly one inventory entry.
-type stockedPet struct {
-	Pet
-	Quantity int64 `json:"quantity"`
-}
-
-// InventoryItem is the stock of a pet.
-type InventoryItem struct {
-	PetID    int64     `json:"petId"`
-	Quantity int64     `json:"quantity"`
-	Status   PetStatus `json:"status"`
-}
+func (p *Pet) fields() []field { return append(p.NewPet.fields(), need("id", anInteger, &p.ID)) }
 
 // InventoryUpdate is the request shape for setting the stock of a pet.
 type InventoryUpdate struct {
-	Quantity int64
+	Quantity int64 `json:"quantity"`
 }
 
 func (u *InventoryUpdate) fields() []field {
-	return []field{{"quantity", required, anInteger, &u.Quantity}}
+	return []field{need("quantity", anInteger, &u.Quantity)}
 }
 
-func (u *InventoryUpdate) validate() error { return validateStock(u.Quantity) }
+func (u *InventoryUpdate) validate() error { return validateQuantity(u.Quantity, 0) }
 
-func validateStock(quantity int64) error {
-	if quantity < 0 || quantity > maxQuantity {
-		return invalid("quantity must be from 0 to %d.", maxQuantity)
+// InventoryItem is the stock of a pet. Its status is the pet's, whatever the file says.
+type InventoryItem struct {
+	PetID int64 `json:"petId"`
+	InventoryUpdate
+	Status PetStatus `json:"status"`
+}
+
+func (i *InventoryItem) fields() []field {
+	return append(i.InventoryUpdate.fields(),
+		need("petId", anInteger, &i.PetID), may("status", aPetStatus, &i.Status))
+}
+
+func validateQuantity(quantity, lowest int64) error {
+	if quantity < lowest || quantity > maxQuantity {
+		return invalid("quantity must be from %d to %d.", lowest, maxQuantity)
 	}
 	return nil
 }
 
-// NewCategory is the request shape for creating and replacing a category. Description is nil if it was left out.
+// NewCategory is the request shape for creating and replacing a category. The description is nil if
+// it was left out.
 type NewCategory struct {
 	Name        string  `json:"name"`
 	Description *string `json:"description,omitempty"`
@@ -179,8 +225,8 @@ type NewCategory struct {
 
 func (c *NewCategory) fields() []field {
 	return []field{
-		{"name", required, aString, &c.Name},
-		{"description", optional, aString, &c.Description},
+		need("name", aString, &c.Name),
+		may("description", aString, &c.Description),
 	}
 }
 
@@ -197,6 +243,10 @@ type Category struct {
 	NewCategory
 }
 
+func (c *Category) fields() []field {
+	return append(c.NewCategory.fields(), need("id", anInteger, &c.ID))
+}
+
 func validateName(name string) error {
 	if utf8.RuneCountInString(name) > 200 || strings.TrimSpace(name) == "" {
 		return invalid("name must be 1 to 200 characters and not blank.")
@@ -204,34 +254,53 @@ func validateName(name string) error {
 	return nil
 }
 
-// Order is both the record and its request shape, since a PUT may have the id too. A field that was left out is
-// nil, except Complete, which is false.
-type Order struct {
-	ID       *int64     `json:"id,omitempty"`
+// NewOrder is an order without its id. A field that was left out is nil, except Complete, which is
+// false.
+type NewOrder struct {
 	PetID    *int64     `json:"petId,omitempty"`
 	Quantity *int64     `json:"quantity,omitempty"`
 	ShipDate *time.Time `json:"shipDate,omitempty"`
 	Complete bool       `json:"complete"`
 }
 
-func (o *Order) fields() []field {
+func (o *NewOrder) fields() []field {
 	return []field{
-		{"id", optional, anInteger, &o.ID},
-		{"petId", optional, anInteger, &o.PetID},
-		{"quantity", optional, anInteger, &o.Quantity},
-		{"shipDate", optional, aDateTime, &o.ShipDate},
-		{"complete", optional, aBoolean, &o.Complete},
+		may("petId", anInteger, &o.PetID),
+		may("quantity", anInteger, &o.Quantity),
+		may("shipDate", aDateTime, &o.ShipDate),
+		may("complete", aBoolean, &o.Complete),
 	}
 }
 
-func (o *Order) validate() error {
-	if o.Quantity != nil && (*o.Quantity < 1 || *o.Quantity > maxQuantity) {
-		return invalid("quantity must be from 1 to %d.", maxQuantity)
-	}
+func (o *NewOrder) validate() error {
 	if o.ShipDate != nil {
-		if _, err := o.ShipDate.MarshalJSON(); err != nil { // time can parse the offset +24:00, but not write it
+		// time can parse the offset +24:00, but not write it.
+		if _, err := o.ShipDate.MarshalJSON(); err != nil {
 			return invalid("shipDate must be %s.", aDateTime)
 		}
 	}
+	if o.Quantity != nil {
+		return validateQuantity(*o.Quantity, 1)
+	}
 	return nil
+}
+
+// An OrderBody is the request shape for creating and replacing an order. It may have the id, too.
+type OrderBody struct {
+	id *int64 // nil if it was left out
+	NewOrder
+}
+
+func (b *OrderBody) fields() []field {
+	return append(b.NewOrder.fields(), may("id", anInteger, &b.id))
+}
+
+// Order is what was ordered of a pet.
+type Order struct {
+	ID int64 `json:"id"`
+	NewOrder
+}
+
+func (o *Order) fields() []field {
+	return append(o.NewOrder.fields(), need("id", anInteger, &o.ID))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
@@ -22,94 +21,107 @@ import (
 	"syscall"
 )
 
-// A record is a value of the store and its JSON. It is never modified, only replaced.
+// A record is a value with an id, and its JSON: in a response, in a list and in the file. It is
+// never modified, only replaced.
 type record[T any] struct {
 	id    int64
 	value T
-	json  []byte // as clients see it
-	line  []byte // as the file has it
+	json  []byte
 }
 
-// newRecord encodes the value, so that every response but the inventory's, and every save, just copies bytes. A pet is
-// encoded twice: its line in the file has its stock, which clients see only in the inventory.
 func newRecord[T any](id int64, value T) *record[T] {
-	r := &record[T]{id: id, value: value, line: encode(value)}
-	r.json = r.line
-	if pet, ok := any(value).(stockedPet); ok {
-		r.json = encode(pet.Pet)
-	}
-	return r
+	return &record[T]{id, value, encode(value)}
 }
 
-// A table holds the records of one kind. Store.update changes a shallow copy of the newest table, while readers still
-// read older copies without a lock. An older copy must not notice: so add only writes behind its end, and replace and
-// remove make a new slice.
+// A table holds the records of one kind in id order. Each change makes a new slice of them, so
+// whoever has a copy of the older table sees it unchanged.
 type table[T any] struct {
-	records []*record[T] // in id order
-	last    int64        // the last id that was assigned, even if its record has been removed
+	records []*record[T]
+	last    int64 // the last id that was assigned, even if its record is gone
 }
 
-// search returns the index of the first record with that id or a greater one, and whether it has that id.
-func (t *table[T]) search(id int64) (i int, found bool) {
-	return slices.BinarySearchFunc(t.records, id, func(r *record[T], id int64) int { return cmp.Compare(r.id, id) })
+// search returns the index of the first record with that id or a greater one, and whether it has
+// that id.
+func search[T any](records []*record[T], id int64) (i int, found bool) {
+	return slices.BinarySearchFunc(records, id, func(r *record[T], id int64) int {
+		return cmp.Compare(r.id, id)
+	})
 }
 
 // get returns the record with the given id, or nil.
 func (t *table[T]) get(id int64) *record[T] {
-	i, found := t.search(id)
+	i, found := search(t.records, id)
 	if !found {
 		return nil
 	}
 	return t.records[i]
 }
 
-// following returns the records whose ids are greater than id.
-func (t *table[T]) following(id int64) []*record[T] {
-	i, found := t.search(id)
-	if found {
-		i++
-	}
-	return t.records[i:]
+// nextID returns the id for a new record.
+func (t *table[T]) nextID() int64 { return t.last + 1 }
+
+// add adds a record with an id that is greater than all others.
+func (t *table[T]) add(id int64, value T) *record[T] {
+	added := newRecord(id, value)
+	t.records = append(slices.Clip(t.records), added) // Clip makes append copy them
+	t.last = id
+	return added
 }
 
-// add adds a record whose id is greater than t.last.
-func (t *table[T]) add(r *record[T]) {
-	t.records = append(t.records, r)
-	t.last = r.id
-}
-
-// replace replaces the record with the same id, which must exist.
-func (t *table[T]) replace(r *record[T]) {
-	i, _ := t.search(r.id)
+// replace replaces the record with the given id, which must exist.
+func (t *table[T]) replace(id int64, value T) *record[T] {
+	replaced := newRecord(id, value)
+	i, _ := search(t.records, id)
 	t.records = slices.Clone(t.records)
-	t.records[i] = r
+	t.records[i] = replaced
+	return replaced
 }
 
 // remove removes the record with the given id, which must exist.
 func (t *table[T]) remove(id int64) {
-	i, _ := t.search(id)
+	i, _ := search(t.records, id)
 	t.records = slices.Delete(slices.Clone(t.records), i, i+1)
 }
 
-// load inserts a record from the file, in id order.
+// load adds a record of the file. They may come in any order.
 func (t *table[T]) load(id int64, value T) error {
 	if id < 1 || id > maxID {
-		return fmt.Errorf("the id is not from 1 to %d", maxID)
+		return invalid("id must be from 1 to %d.", maxID)
 	}
-	i, found := t.search(id)
+	i, found := search(t.records, id)
 	if found {
-		return errors.New("the id is used twice")
+		return invalid("The id %d is used twice.", id)
 	}
 	t.records = slices.Insert(t.records, i, newRecord(id, value))
 	t.last = max(t.last, id)
 	return nil
 }
 
-// A state is everything that the store holds. Every categoryId and petId in it is the id of a record that exists.
+// A state is everything that the store holds. Every categoryId and petId in it is the id of a
+// record that exists, and each pet has one inventory item: see addPet, replacePet and removePet.
 type state struct {
 	categories table[Category]
-	pets       table[stockedPet]
+	pets       table[Pet]
 	orders     table[Order]
+	inventory  table[InventoryItem] // by the id of the pet
+}
+
+func (st *state) addPet(id int64, body NewPet) *record[Pet] {
+	st.inventory.add(id, InventoryItem{PetID: id, Status: body.Status})
+	return st.pets.add(id, Pet{id, body})
+}
+
+func (st *state) replacePet(id int64, body NewPet) *record[Pet] {
+	if item := st.inventory.get(id).value; item.Status != body.Status {
+		item.Status = body.Status
+		st.inventory.replace(id, item)
+	}
+	return st.pets.replace(id, Pet{id, body})
+}
+
+func (st *state) removePet(id int64) {
+	st.inventory.remove(id)
+	st.pets.remove(id)
 }
 
 func (st *state) checkCategory(id int64) error {
@@ -122,120 +134,105 @@ func (st *state) checkCategory(id int64) error {
 // checkPet allows nil, since an order need not name a pet.
 func (st *state) checkPet(id *int64) error {
 	if id != nil && st.pets.get(*id) == nil {
-		return invalid("petId %d does not exist; use the id of an existing pet, or leave it out.", *id)
+		return invalid("petId %d does not exist; use the id of an existing pet.", *id)
 	}
 	return nil
 }
 
-// A snapshot is the JSON document in the file, which holds a whole state:
+// A snapshot is the JSON document in the file, which holds a whole state, with one record a line:
 //
 //	{
-//	"lastIds": {"categories": 4, "pets": 5, "orders": 2},
+//	"lastCategoryId": 4,
+//	"lastPetId": 5,
+//	"lastOrderId": 2,
 //	"categories": [
 //	{"id":1,"name":"Dogs"},
 //	{"id":2,"name":"Cats"}
 //	],
 //	"pets": [
-//	{"id":1,"name":"Rex","categoryId":1,"status":"available","quantity":3}
+//	{"id":1,"name":"Rex","categoryId":1,"status":"available"}
 //	],
 //	"orders": [
 //	{"id":1,"petId":1,"complete":false}
+//	],
+//	"inventory": [
+//	{"petId":1,"quantity":3,"status":"available"}
 //	]
 //	}
 //
-// lastIds keeps the ids of removed records from being assigned again.
+// The last ids keep those of removed records from being assigned again.
 type snapshot struct {
-	LastIDs struct {
-		Categories int64 `json:"categories"`
-		Pets       int64 `json:"pets"`
-		Orders     int64 `json:"orders"`
-	} `json:"lastIds"`
-	Categories []Category   `json:"categories"`
-	Pets       []stockedPet `json:"pets"`
-	Orders     []Order      `json:"orders"`
+	lastCategoryID, lastPetID, lastOrderID int64
+	categories, pets, orders, inventory    []json.RawMessage
 }
 
-// decodeSnapshot decodes a snapshot, which a person may have edited: what is left out counts as empty. The error names
-// the line that is wrong, if it is known. Names may be in any letter case. A name must not occur twice: encoding/json
-// does not notice, and would mix the records of the two lists.
-func decodeSnapshot(data []byte) (*snapshot, error) {
-	if i, err := checkJSON(data); err != nil {
-		return nil, fmt.Errorf("line %d: %w", lineAt(data, i), err)
+func (s *snapshot) fields() []field {
+	return []field{
+		may("lastCategoryId", anInteger, &s.lastCategoryID),
+		may("lastPetId", anInteger, &s.lastPetID),
+		may("lastOrderId", anInteger, &s.lastOrderID),
+		may("categories", aList, &s.categories),
+		may("pets", aList, &s.pets),
+		may("orders", aList, &s.orders),
+		may("inventory", aList, &s.inventory),
 	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(data, &members) != nil || members == nil {
-		return nil, errors.New("the document must be a JSON object")
-	}
-	for name, value := range members {
-		if string(value) == "null" { // more likely a mistake than an empty list
-			return nil, fmt.Errorf("%s must not be null", name)
+}
+
+func (s *snapshot) validate() error {
+	for _, id := range []int64{s.lastCategoryID, s.lastPetID, s.lastOrderID} {
+		if id < 0 || id > maxID {
+			return invalid("A last id must be from 0 to %d, not %d.", maxID, id)
 		}
 	}
-	doc := new(snapshot)
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(doc)
-	var mistyped *json.UnmarshalTypeError // its own message shows Go types
-	if errors.As(err, &mistyped) {
-		line := lineAt(data, int(mistyped.Offset))
-		return nil, fmt.Errorf("line %d: a JSON %s is of the wrong type", line, mistyped.Value)
-	}
-	return doc, err
+	return nil
 }
 
-func lineAt(text []byte, offset int) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
-
-// parse reads a snapshot and checks it. The records may be in any order. The error names the line or the record that is
-// wrong, if it is known.
+// parse reads a snapshot, which a person may have edited: what is left out counts as empty. The
+// error names the line of malformed JSON, or the list and the number in it of a wrong record.
 func parse(data []byte) (*state, error) {
-	doc, err := decodeSnapshot(data)
-	if err != nil {
+	var doc snapshot
+	if err := decode(data, &doc); err != nil {
 		return nil, err
 	}
-	last := doc.LastIDs
-	for _, id := range []int64{last.Categories, last.Pets, last.Orders} {
-		if id < 0 || id > maxID {
-			return nil, fmt.Errorf("lastIds: %d is not from 0 to %d", id, maxID)
-		}
-	}
 	st := new(state)
-	st.categories.last, st.pets.last, st.orders.last = last.Categories, last.Pets, last.Orders
-	for _, category := range doc.Categories {
-		if err := st.loadCategory(category); err != nil {
-			return nil, fmt.Errorf("category %d: %w", category.ID, err)
+	st.categories.last = doc.lastCategoryID
+	st.pets.last = doc.lastPetID
+	st.orders.last = doc.lastOrderID
+	for _, list := range []struct {
+		name    string
+		records []json.RawMessage
+		load    func(json.RawMessage) error
+	}{
+		{"categories", doc.categories, st.loadCategory},
+		{"pets", doc.pets, st.loadPet},
+		{"orders", doc.orders, st.loadOrder},
+		{"inventory", doc.inventory, st.loadItem},
+	} {
+		for i, data := range list.records {
+			if err := list.load(data); err != nil {
+				return nil, fmt.Errorf("%s, record %d: %w", list.name, i+1, err)
+			}
 		}
 	}
-	for _, pet := range doc.Pets {
-		if err := st.loadPet(pet); err != nil {
-			return nil, fmt.Errorf("pet %d: %w", pet.ID, err)
-		}
-	}
-	for i, order := range doc.Orders {
-		if order.ID == nil {
-			return nil, fmt.Errorf("order number %d in the list has no id", i+1)
-		}
-		if err := st.loadOrder(order); err != nil {
-			return nil, fmt.Errorf("order %d: %w", *order.ID, err)
+	for _, pet := range st.pets.records {
+		if st.inventory.get(pet.id) == nil {
+			st.inventory.load(pet.id, InventoryItem{PetID: pet.id, Status: pet.value.Status})
 		}
 	}
 	return st, nil
 }
 
-func (st *state) loadCategory(category Category) error {
-	if err := category.validate(); err != nil {
+func (st *state) loadCategory(data json.RawMessage) error {
+	var category Category
+	if err := decodeObject(data, &category); err != nil {
 		return err
 	}
 	return st.categories.load(category.ID, category)
 }
 
-func (st *state) loadPet(pet stockedPet) error {
-	if pet.Status == "" {
-		pet.Status = Available
-	}
-	if err := pet.validate(); err != nil {
-		return err
-	}
-	if err := validateStock(pet.Quantity); err != nil {
+func (st *state) loadPet(data json.RawMessage) error {
+	var pet Pet
+	if err := decodeObject(data, &pet); err != nil {
 		return err
 	}
 	if err := st.checkCategory(pet.CategoryID); err != nil {
@@ -244,37 +241,48 @@ func (st *state) loadPet(pet stockedPet) error {
 	return st.pets.load(pet.ID, pet)
 }
 
-func (st *state) loadOrder(order Order) error {
-	if err := order.validate(); err != nil {
+func (st *state) loadOrder(data json.RawMessage) error {
+	var order Order
+	if err := decodeObject(data, &order); err != nil {
 		return err
 	}
 	if err := st.checkPet(order.PetID); err != nil {
 		return err
 	}
-	return st.orders.load(*order.ID, order)
+	return st.orders.load(order.ID, order)
 }
 
-// writeSnapshot writes the snapshot of the state, with one record a line, which encoding/json cannot do.
-func (st *state) writeSnapshot(w io.Writer) error {
+func (st *state) loadItem(data json.RawMessage) error {
+	var item InventoryItem
+	if err := decodeObject(data, &item); err != nil {
+		return err
+	}
+	if err := st.checkPet(&item.PetID); err != nil {
+		return err
+	}
+	item.Status = st.pets.get(item.PetID).value.Status
+	return st.inventory.load(item.PetID, item)
+}
+
+// writeSnapshot writes the snapshot of a state.
+func writeSnapshot(w io.Writer, st *state) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, `{
-"lastIds": {"categories": %d, "pets": %d, "orders": %d},
-`, st.categories.last, st.pets.last, st.orders.last)
-	writeRecords(b, "categories", st.categories.records)
-	b.WriteString(",\n")
-	writeRecords(b, "pets", st.pets.records)
-	b.WriteString(",\n")
-	writeRecords(b, "orders", st.orders.records)
+	fmt.Fprintf(b, "{\n\"lastCategoryId\": %d,\n\"lastPetId\": %d,\n\"lastOrderId\": %d",
+		st.categories.last, st.pets.last, st.orders.last)
+	writeList(b, "categories", st.categories.records)
+	writeList(b, "pets", st.pets.records)
+	writeList(b, "orders", st.orders.records)
+	writeList(b, "inventory", st.inventory.records)
 	b.WriteString("\n}\n")
 	return b.Flush() // returns the first error of any write above
 }
 
-func writeRecords[T any](b *bufio.Writer, name string, records []*record[T]) {
-	fmt.Fprintf(b, "%q: [", name)
+func writeList[T any](b *bufio.Writer, name string, records []*record[T]) {
+	fmt.Fprintf(b, ",\n%q: [", name)
 	separator := "\n"
 	for _, r := range records {
 		b.WriteString(separator)
-		b.Write(r.line)
+		b.Write(r.json)
 		separator = ",\n"
 	}
 	b.WriteString("\n]")
@@ -286,10 +294,10 @@ func writeRecords[T any](b *bufio.Writer, name string, records []*record[T]) {
 var sample []byte
 
 var (
-	errUnsaved = fail(http.StatusServiceUnavailable,
+	errUnsaved = newError(http.StatusServiceUnavailable,
 		"The server cannot save to its disk, so it changes nothing; try again later.")
-	errForeign = fail(http.StatusServiceUnavailable,
-		"Another program has changed the server's file, so the server changes nothing; restart it to read that file.")
+	errForeign = newError(http.StatusServiceUnavailable, "Another program has changed the "+
+		"server's file, so the server changes nothing; restart it to read that file.")
 )
 
 // A Store holds the current state in memory, and its snapshot in a file.
@@ -297,30 +305,32 @@ type Store struct {
 	path    string // of the file; empty if nothing is kept on disk
 	logger  *log.Logger
 	current atomic.Pointer[state]
+	fault   atomic.Pointer[Error] // what clients are told if the last save failed; otherwise nil
 
-	writing sync.Mutex  // held during an update, from the copy of the state to the end; guards what follows
-	info    fs.FileInfo // the file as this process last read or wrote it; nil if it did neither
-	failure error       // why the last save failed; nil if it succeeded
+	mu   sync.Mutex  // held from begin to end; guards what follows
+	seen fs.FileInfo // the file as this process last read or wrote it; nil if it did neither
 }
 
-// openStore reads the snapshot at path, or writes the sample there if there is no file. It fails if the file is not a
-// whole and valid snapshot, and leaves it untouched. If path is empty, the store has the sample in memory only.
+// openStore reads the snapshot at path, or writes the sample there if there is no file. It fails if
+// the file is not a whole and valid snapshot, and leaves it untouched. If path is empty, the store
+// has the sample in memory only.
 func openStore(path string, logger *log.Logger) (*Store, error) {
 	s := &Store{path: path, logger: logger}
-	data := sample
-	if path != "" {
-		var err error
-		if data, err = s.readFile(); err != nil {
-			return nil, err
-		}
-		s.removeLeftovers()
+	data, seen, err := readFile(path)
+	if err != nil {
+		return nil, err
 	}
 	first, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s.current.Store(first)
-	if path != "" && s.info == nil { // there is no file yet
+	s.seen = seen
+	if path == "" {
+		return s, nil
+	}
+	removeLeftovers(path)
+	if seen == nil { // there is no file yet
 		if err := s.replaceFile(first); err != nil {
 			return nil, fmt.Errorf("%s: the first save failed: %w", path, err)
 		}
@@ -328,32 +338,30 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 	return s, nil
 }
 
-// readFile follows a symbolic link, takes the file's info for checkFile, and returns what the file holds. If there is
-// no file, it returns the sample.
-func (s *Store) readFile() ([]byte, error) {
-	_, err := os.Lstat(s.path) // not Stat: a symbolic link that leads nowhere is a mistake, and not a missing file
+// readFile returns what the file holds, and its info just before. If there is no file, or path is
+// empty, it returns the sample and nil.
+func readFile(path string) ([]byte, fs.FileInfo, error) {
+	seen, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return sample, nil
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return nil, nil, fmt.Errorf("%s: its directory does not exist", path)
+		}
+		return sample, nil, nil
 	}
-	target, err := filepath.EvalSymlinks(s.path)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be resolved: %w", s.path, err)
+		return nil, nil, err
 	}
-	s.path = target // a save replaces the target, not the link
-	if s.info, err = os.Stat(s.path); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(s.path) // after its info is taken, so that no later change goes unnoticed
+	data, err := os.ReadFile(path)
+	return data, seen, err
 }
 
-// removeLeftovers removes the temporary files that killed servers left behind: those with only digits after ".saving-".
-// A server that is in the middle of a save to the same file loses its own, and that save fails.
-func (s *Store) removeLeftovers() {
-	directory := filepath.Dir(s.path)
+// removeLeftovers removes the temporary files that killed servers left behind. A server that is in
+// the middle of a save to the same file loses its own, and that save fails.
+func removeLeftovers(path string) {
+	directory := filepath.Dir(path)
 	entries, _ := os.ReadDir(directory)
 	for _, entry := range entries {
-		number, found := strings.CutPrefix(entry.Name(), filepath.Base(s.path)+".saving-")
-		if found && number != "" && strings.Trim(number, "0123456789") == "" {
+		if strings.HasPrefix(entry.Name(), filepath.Base(path)+".saving-") {
 			os.Remove(filepath.Join(directory, entry.Name()))
 		}
 	}
@@ -362,81 +370,64 @@ func (s *Store) removeLeftovers() {
 // view returns the current state, which nobody modifies.
 func (s *Store) view() *state { return s.current.Load() }
 
-// update runs change on a copy of the state, saves the copy, and only then lets readers see it. Updates take turns. If
-// change fails, or the copy cannot be saved, nothing is changed (for the file, see replaceFile), and the error is for
-// the client.
-func (s *Store) update(change func(*state) error) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	next := *s.view() // shares its records with the current state; see table
-	if err := change(&next); err != nil {
-		return err
+// begin locks the store for a write and returns a copy of the current state to change; end unlocks
+// it. commit saves the copy, and only then lets readers see it; its error is for the client.
+func (s *Store) begin() *state {
+	s.mu.Lock()
+	next := *s.view()
+	return &next
+}
+
+func (s *Store) end() { s.mu.Unlock() }
+
+func (s *Store) commit(next *state) error {
+	if s.path != "" {
+		if err := s.save(next); err != nil {
+			return err
+		}
 	}
-	if err := s.save(&next); err != nil {
-		return err
-	}
-	s.current.Store(&next)
+	s.current.Store(next)
 	return nil
 }
 
-// retrySave tries the save again if the last one failed. The error is for the client.
-func (s *Store) retrySave() error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	if s.failure == nil {
-		return nil
-	}
-	return s.save(s.view())
-}
-
-// save replaces the file, if the store has one, with a snapshot of st. It logs a failure unless the one before had the
-// same cause, and it logs that saving works again. The error is for the client.
+// save replaces the file with a snapshot of st. It logs a failure when it begins and when what
+// clients are told changes, and it logs that saving works again.
 func (s *Store) save(st *state) error {
-	if s.path == "" {
-		return nil
-	}
-	before := s.failure
-	s.failure = s.replaceFile(st)
-	if s.failure == nil {
-		if before != nil {
+	err := s.replaceFile(st)
+	if err == nil {
+		if s.fault.Swap(nil) != nil {
 			s.logger.Print("saving works again")
 		}
 		return nil
 	}
-	if rootCause(s.failure) != rootCause(before) {
-		s.logger.Printf("saving failed: %v", s.failure)
+	told := errUnsaved
+	if errors.Is(err, errForeign) {
+		told = errForeign
 	}
-	if errors.Is(s.failure, errForeign) {
-		return errForeign
+	if s.fault.Swap(told) != told {
+		s.logger.Printf("saving failed: %v", err)
 	}
-	return errUnsaved
+	return told
 }
 
-// rootCause returns the innermost error, without what differs each time, such as the name of the temporary file.
-func rootCause(err error) error {
-	for errors.Unwrap(err) != nil {
-		err = errors.Unwrap(err)
-	}
-	return err
-}
-
-// replaceFile replaces the file with a snapshot of st. At every moment, even after a power failure, the file is the old
-// snapshot or the new one, whole:
+// replaceFile replaces the file with a snapshot of st. At every moment, even after a power failure,
+// the file is the old snapshot or the new one, whole:
 //
-//  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise a power failure could leave
-//     the file empty.
+//  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise a power
+//     failure could leave the file empty.
 //  2. The temporary file is renamed over the file, unless another program has changed the file.
-//  3. The directory is synced. Otherwise the rename could be undone, and an acknowledged write with it.
+//  3. The directory is synced. Otherwise the rename could be undone, and an acknowledged write with
+//     it.
 //
 // If only the last step fails, the write is refused, but the file has it until the next save.
 func (s *Store) replaceFile(st *state) error {
 	directory := filepath.Dir(s.path)
-	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+".saving-")
+	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+".saving-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temp.Name()) // does nothing after the rename
-	info, err := s.writeTemp(temp, st)
+	written, err := s.writeTemp(temp, st)
 	if err != nil {
 		return err
 	}
@@ -446,22 +437,20 @@ func (s *Store) replaceFile(st *state) error {
 	if err := os.Rename(temp.Name(), s.path); err != nil {
 		return err
 	}
-	s.info = info
+	s.seen = written
 	return syncDirectory(directory)
 }
 
-// writeTemp writes a snapshot of st to the temporary file, with the permission bits of the file, syncs it and closes
-// it.
+// writeTemp writes a snapshot of st to the temporary file, with the permission bits of the file if
+// there is one, syncs it and closes it.
 func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
 	defer temp.Close()
-	mode := fs.FileMode(0o644)
 	if old, err := os.Stat(s.path); err == nil {
-		mode = old.Mode().Perm()
+		if err := temp.Chmod(old.Mode().Perm()); err != nil {
+			return nil, err
+		}
 	}
-	if err := temp.Chmod(mode); err != nil {
-		return nil, err
-	}
-	if err := st.writeSnapshot(temp); err != nil {
+	if err := writeSnapshot(temp, st); err != nil {
 		return nil, err
 	}
 	if err := temp.Sync(); err != nil {
@@ -470,9 +459,9 @@ func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
 	return temp.Stat()
 }
 
-// checkFile fails with errForeign if the file is not the one that this process last read or wrote. A missing file is
-// fine: the save writes it again. Two servers that save at the same instant can still overwrite each other; the one
-// whose file is overwritten notices at its next save.
+// checkFile fails with errForeign if the file is not the one that this process last read or wrote.
+// A missing file is fine: the save writes it again. Two servers that save at the same instant can
+// still overwrite each other; the one whose file is overwritten notices at its next save.
 func (s *Store) checkFile() error {
 	info, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -481,15 +470,15 @@ func (s *Store) checkFile() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(info, s.info) || // SameFile is also false if s.info is nil
-		info.Size() != s.info.Size() || !info.ModTime().Equal(s.info.ModTime()) {
+	if !os.SameFile(info, s.seen) || // false if s.seen is nil
+		info.Size() != s.seen.Size() || !info.ModTime().Equal(s.seen.ModTime()) {
 		return errForeign
 	}
 	return nil
 }
 
-// syncDirectory makes a rename in a directory survive a power failure. On Windows and some file systems that is not
-// possible, and it does nothing.
+// syncDirectory makes a rename in a directory survive a power failure. On Windows and some file
+// systems that is not possible, and it does nothing.
 func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
