@@ -35,13 +35,18 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// newError returns an Error with the code of its HTTP status, which must be a key of codes.
+// newError returns an Error with an HTTP status and the code of that status.
 func newError(status int, format string, args ...any) *Error {
 	return &Error{codes[status], fmt.Sprintf(format, args...), status}
 }
 
-// invalid returns an Error for JSON or a request that must be changed: status 400. Where the JSON
-// comes from a file, the error stops the start, and only its message counts.
+// invalid returns an Error for a request that must be changed. Files with the same faults get the
+// same errors; these stop the start, and their status plays no part.
 func invalid(format string, args ...any) *Error {
 	return newError(http.StatusBadRequest, format, args...)
+}
+
+// conflict returns an Error for a request that the state of a record forbids.
+func conflict(format string, args ...any) *Error {
+	return newError(http.StatusConflict, format, args...)
 }

@@ -25,14 +25,14 @@ import (
 // returns an error changes nothing.
 type operation func(st *state, r *request) (response, error)
 
-// A request is an HTTP request whose body has been read.
+// A request is an HTTP request whose body has been read, if it is a POST, PUT or PATCH.
 type request struct {
 	*http.Request
 	body []byte
 }
 
-// A response is JSON, unless its header has another Content-Type. Beside an error, only its header
-// counts.
+// A response is JSON, unless its header has another Content-Type. If there is an error, that makes
+// the status and the body, but the header is sent all the same.
 type response struct {
 	status int
 	body   []byte
@@ -99,7 +99,7 @@ var deprecation = http.Header{
 
 func getPet(st *state, r *request) (response, error) {
 	resp, err := get(&st.pets, r)
-	resp.header = deprecation
+	resp.header = deprecation // beside an error, too
 	return resp, err
 }
 
@@ -115,7 +115,7 @@ func replacePet(st *state, r *request) (response, error) {
 	if err := st.checkCategory(body.CategoryID); err != nil {
 		return response{}, err
 	}
-	return ok(st.replacePet(old.id, body))
+	return respond(st.replacePet(old.id, body))
 }
 
 func deletePet(st *state, r *request) (response, error) {
@@ -125,7 +125,7 @@ func deletePet(st *state, r *request) (response, error) {
 	}
 	for _, order := range st.orders.records {
 		if order.value.PetID != nil && *order.value.PetID == pet.id {
-			return response{}, newError(http.StatusConflict,
+			return response{}, conflict(
 				"Order %d names this pet; cancel or change that order first.", order.id)
 		}
 	}
@@ -157,7 +157,7 @@ func replaceCategory(st *state, r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return ok(st.categories.replace(old.id, Category{old.id, body}))
+	return respond(st.categories.replace(old.id, Category{old.id, body}))
 }
 
 func deleteCategory(st *state, r *request) (response, error) {
@@ -167,7 +167,7 @@ func deleteCategory(st *state, r *request) (response, error) {
 	}
 	for _, pet := range st.pets.records {
 		if pet.value.CategoryID == category.id {
-			return response{}, newError(http.StatusConflict,
+			return response{}, conflict(
 				"Pet %d belongs to this category; delete or change that pet first.", pet.id)
 		}
 	}
@@ -212,10 +212,9 @@ func replaceOrder(st *state, r *request) (response, error) {
 		return response{}, err
 	}
 	if old.value.Complete && !body.Complete {
-		return response{}, newError(http.StatusConflict,
-			"A complete order cannot be reopened; send complete as true.")
+		return response{}, conflict("A complete order cannot be reopened; send complete as true.")
 	}
-	return ok(st.orders.replace(old.id, Order{old.id, body.NewOrder}))
+	return respond(st.orders.replace(old.id, Order{old.id, body.NewOrder}))
 }
 
 func cancelOrder(st *state, r *request) (response, error) {
@@ -224,7 +223,7 @@ func cancelOrder(st *state, r *request) (response, error) {
 		return response{}, err
 	}
 	if order.value.Complete {
-		return response{}, newError(http.StatusConflict, "A complete order cannot be cancelled.")
+		return response{}, conflict("A complete order cannot be cancelled.")
 	}
 	st.orders.remove(order.id)
 	return response{status: http.StatusNoContent}, nil
@@ -245,7 +244,7 @@ func updateInventory(st *state, r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return ok(st.inventory.replace(old.id, InventoryItem{old.id, body, old.value.Status}))
+	return respond(st.inventory.replace(old.id, InventoryItem{old.id, body, old.value.Status}))
 }
 
 // find returns the record that the path names.
@@ -268,10 +267,10 @@ func get[T any](t *table[T], r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return ok(found)
+	return respond(found)
 }
 
-func ok[T any](r *record[T]) (response, error) {
+func respond[T any](r *record[T]) (response, error) {
 	return response{status: http.StatusOK, body: r.json}, nil
 }
 
@@ -295,22 +294,22 @@ func list[T any](records []*record[T], r *request, q *query) (response, error) {
 	if q.err != nil {
 		return response{}, q.err
 	}
-	i, found := search(records, after)
-	if found {
-		i++
+	first, isThere := search(records, after)
+	if isThere {
+		first++
 	}
-	page := records[i:]
+	page := records[first:]
 	var header http.Header
 	if len(page) > limit {
 		page = page[:limit]
 		header = http.Header{"Link": {q.nextPage(r.URL.Path, page[limit-1].id, limit)}}
 	}
 	body := append(make([]byte, 0, 96*len(page)), '[') // room for records of the usual size
-	for i, r := range page {
+	for i, found := range page {
 		if i > 0 {
 			body = append(body, ",\n"...)
 		}
-		body = append(body, r.json...)
+		body = append(body, found.json...)
 	}
 	return response{http.StatusOK, append(body, ']'), header}, nil
 }
@@ -361,10 +360,10 @@ func (q *query) integer(name string, fallback, lowest, highest int64) int64 {
 
 // nextPage returns the Link header for the records after the one with the id last, with the same
 // filters.
-func (q *query) nextPage(path string, last int64, limit int) string {
+func (q *query) nextPage(list string, last int64, limit int) string {
 	q.values.Set("after", strconv.FormatInt(last, 10))
 	q.values.Set("limit", strconv.Itoa(limit))
-	return "<" + path + "?" + q.values.Encode() + `>; rel="next"`
+	return "<" + list + "?" + q.values.Encode() + `>; rel="next"`
 }
 
 // parseInteger parses a 64-bit integer in its one canonical form: not +1, 01 or 1.0.
@@ -404,10 +403,10 @@ func readBody(r *http.Request) ([]byte, error) {
 // decode reads the body into a shape.
 func (r *request) decode(into shape) error { return decode(r.body, into) }
 
-// A handler serves a request. Beside an error, only the header of the response counts.
+// A handler serves a request without seeing the limits or a ResponseWriter.
 type handler func(*http.Request) (response, error)
 
-// options are what the flags say about a server. The zero value is a server without flags.
+// options are how a server behaves, as the flags say. Without flags, it is the zero value.
 type options struct {
 	baseURL string        // of this server, for openapi.json; empty for http://localhost:8080
 	origin  string        // web pages of this origin may call the API; empty for none
@@ -417,7 +416,8 @@ type options struct {
 	verbose bool          // log each request
 }
 
-// A share is the first M of every N requests. It is a flag.Value; the zero value is none of them.
+// A share is the first m of every n requests, or none if n is 0. It counts them itself. It is a
+// flag.Value, written m/n.
 type share struct {
 	m, n  int64
 	count atomic.Int64
@@ -455,6 +455,7 @@ func newServer(store *Store, limits *Limits, logger *log.Logger, opts *options) 
 	s.mux.Handle("/", s.wrap(s.noRoute, limited))
 	s.mux.Handle("GET /healthz", s.wrap(s.getHealth, open))
 	s.mux.Handle("GET /openapi.json", s.wrap(s.getDescription, open))
+	s.mux.Handle("GET /docs/openapi.json", s.wrap(s.getDescription, open))
 	s.mux.Handle("GET /{$}", s.wrap(getDocument, open))
 	s.mux.Handle("GET /docs/{file}", s.wrap(getDocument, open))
 	s.mux.Handle("GET /docs/keys.json", s.wrap(s.getKeys, open))
@@ -466,7 +467,7 @@ func newServer(store *Store, limits *Limits, logger *log.Logger, opts *options) 
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// handlerOf makes a handler of an operation. A GET runs on the current state; anything else is a
+// handlerOf makes a handler of an operation. A GET just reads the current state. Anything else is a
 // write, whose body is read before the store is locked, so that a slow client holds up nobody.
 func (s *Server) handlerOf(op operation) handler {
 	return func(r *http.Request) (response, error) {
@@ -481,8 +482,8 @@ func (s *Server) handlerOf(op operation) handler {
 	}
 }
 
-// write runs an operation in a transaction. Unless it is saved, the response is not the one that
-// the operation returned.
+// write runs an operation in a transaction. If that fails, no header of the response is sent: there
+// is no Location of a pet that was not saved.
 func (s *Server) write(op operation, r *request) (response, error) {
 	next := s.store.begin()
 	defer s.store.end()
@@ -499,8 +500,9 @@ func (s *Server) write(op operation, r *request) (response, error) {
 var errOnPurpose = newError(http.StatusServiceUnavailable,
 	"The flag -fail asked for this error, and nothing was changed; retry after one second.")
 
-// wrap makes an http.Handler of a handler. One that is limited belongs to the API: its requests are
-// counted, and the flags of the options are for it alone.
+// wrap makes an http.Handler of a handler: a request is counted, perhaps failed on purpose,
+// handled, held back, perhaps dropped, and responded to. On a route that is not limited, since it
+// is no part of the API, it is just handled and responded to.
 func (s *Server) wrap(h handler, limited bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()

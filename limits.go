@@ -71,16 +71,15 @@ func (e *keyEntry) validate() error {
 
 func isLimit(n *int) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
 
-// A quota is what a response says about the limits.
+// A quota is what the headers of a response say about the limits.
 type quota struct {
 	limit, remaining int
 	reset            time.Time
-	wait             time.Duration // how long a refused client must wait; otherwise 0
+	wait             time.Duration // until a request that failed is worth sending again; or 0
 }
 
 // setHeaders sets the rate headers and, if there is a wait, Retry-After (RFC 9110, section 10.2.3).
-// Times are in whole seconds, rounded up. The names are written into the map as documented: Set
-// would spell them X-Ratelimit-Limit and so on.
+// Times are in whole seconds, rounded up. Set would spell the names X-Ratelimit-Limit and so on.
 func (q quota) setHeaders(header http.Header) {
 	header["X-RateLimit-Limit"] = []string{strconv.Itoa(q.limit)}
 	header["X-RateLimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
@@ -92,11 +91,9 @@ func (q quota) setHeaders(header http.Header) {
 	}
 }
 
-// A window only counts down: it lets a number of requests through until its end. Then the next
-// request begins it anew.
-//
-// The count is a rate limiter at rate 0, which starts with a token for each request and gets none
-// back. At another rate it would be a bucket that refills.
+// A window only counts down: it lets a number of requests through until its end, and the next
+// request begins it anew. Its limiter has a rate of 0: it starts with a token for each request and
+// gets none back. At another rate it would be a bucket that refills.
 type window struct {
 	limit   int
 	length  time.Duration
@@ -131,52 +128,54 @@ func (w *window) refuse(now time.Time) (quota, error) {
 // A client is whoever sends requests with a key.
 type client struct {
 	minute, day *window
-	strikes     int       // seconds in which the key was refused
-	lastStrike  time.Time // the first refusal in the last of them
+	strikes     int       // since a request was let through, a long pause, or a ban
+	lastStrike  time.Time // the first refusal in the second of the last strike
 	banEnd      time.Time
 }
 
 const (
-	maxStrikes  = 10
-	strikePause = 5 * time.Second
-	banMinutes  = 5 // of the limits
+	maxStrikes = 10
+	longPause  = 5 * time.Second // after which the strikes before it no longer count
+	banMinutes = 5               // of the limits
 )
 
 // spend takes a request from both windows of the client. If one of them is used up, it takes none,
 // and returns the error rate_limited; for a banned key, key_banned.
 //
-// A second in which the key is refused is a strike. The tenth in a row is a ban: a burst at once is
-// one strike, but a client that asks every second is banned with its tenth refusal.
+// Each second in which a key is refused is a strike, and the tenth is a ban. So a burst, all in one
+// second, is one strike; a client that asks every second is banned at its tenth refusal; and one
+// that doubles its wait, from a second on, soon makes a long pause and is never banned.
 func (c *client) spend(now time.Time) (quota, error) {
 	if now.Before(c.banEnd) {
 		return c.refuseBanned(now)
 	}
 	c.minute.renew(now)
 	c.day.renew(now)
-	if c.minute.remaining(now) > 0 && c.day.remaining(now) > 0 {
+	w := c.tighter(now)
+	if w.remaining(now) > 0 {
 		c.minute.take(now)
 		c.day.take(now)
 		c.strikes = 0
-		return c.tighter(now).quota(now), nil
+		return w.quota(now), nil
 	}
-	if now.Unix() <= c.lastStrike.Unix() { // less if requests overtake each other
-		return c.tighter(now).refuse(now)
+	if now.Unix() <= c.lastStrike.Unix() { // the same second, or an older request, overtaken
+		return w.refuse(now)
 	}
-	if now.Sub(c.lastStrike) > strikePause {
+	if now.Sub(c.lastStrike) > longPause {
 		c.strikes = 0
 	}
 	c.strikes++
 	c.lastStrike = now
 	if c.strikes < maxStrikes {
-		return c.tighter(now).refuse(now)
+		return w.refuse(now)
 	}
 	c.strikes = 0
 	c.banEnd = now.Add(banMinutes * c.minute.length)
 	return c.refuseBanned(now)
 }
 
-// tighter returns the window with fewer requests left or, if both have as many, the one that ends
-// later: who waits for that end is let through.
+// tighter returns the window with fewer requests left. If both have as many, perhaps none, it is
+// the one that ends later, so that who waits for its end is let through.
 func (c *client) tighter(now time.Time) *window {
 	inMinute, inDay := c.minute.remaining(now), c.day.remaining(now)
 	if inDay < inMinute || inDay == inMinute && c.day.end.After(c.minute.end) {
@@ -193,7 +192,7 @@ func (c *client) refuseBanned(now time.Time) (quota, error) {
 
 // Limits counts the requests of each key, and of strangers: all those without a valid key.
 type Limits struct {
-	demoHost string // of -addr, if the keys are the demo keys; otherwise empty
+	demoHost string // under which the demo keys count, see isOwn; empty if they are not in use
 
 	mu        sync.Mutex                    // guards what follows
 	clients   map[[sha256.Size]byte]*client // by the hash of the key
@@ -201,7 +200,8 @@ type Limits struct {
 }
 
 // newLimits reads keys in the form of the keys file, a JSON array of entries. An error in an entry
-// says which one it is, and quotes no value. A minute of the limits may be shorter than a minute.
+// says which one it is, and quotes no value. The minute of the limits may be shorter than a minute.
+// If the keys are the demo keys, demoHost is the host of -addr; otherwise it is empty.
 func newLimits(keys []byte, minute time.Duration, demoHost string) (*Limits, error) {
 	l := &Limits{
 		demoHost:  demoHost,
@@ -217,7 +217,7 @@ func newLimits(keys []byte, minute time.Duration, demoHost string) (*Limits, err
 	}
 	for i, data := range entries {
 		var entry keyEntry
-		if err := decodeObject(data, &entry); err != nil {
+		if err := decode(data, &entry); err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i+1, err)
 		}
 		hash := sha256.Sum256([]byte(entry.key))
@@ -252,8 +252,9 @@ func (l *Limits) admit(r *http.Request, now time.Time) (quota, error) {
 		"A valid API key is required; send it as Authorization: Bearer KEY.")
 }
 
-// isOwn reports whether a Host names this computer. To use the demo keys, a web page may be given a
-// name that leads here (DNS rebinding), but then its requests have that name as their Host.
+// isOwn reports whether a Host names this computer: localhost, an IP address or demoHost. A web
+// page elsewhere can make its own name lead here (DNS rebinding) and use the demo keys, which are
+// public; but its requests have that name as their Host.
 func (l *Limits) isOwn(host string) bool {
 	name := (&url.URL{Host: host}).Hostname() // without a port and brackets
 	_, err := netip.ParseAddr(name)
@@ -263,11 +264,10 @@ func (l *Limits) isOwn(host string) bool {
 // requestKey returns the key that the request carries, or "". It is in the header Authorization
 // (RFC 6750, section 2.1) or in X-API-Key; if both are there, Authorization counts.
 func requestKey(r *http.Request) string {
-	authorization := r.Header.Get("Authorization")
-	if authorization == "" {
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if scheme == "" {
 		return r.Header.Get("X-API-Key")
 	}
-	scheme, key, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}

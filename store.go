@@ -34,7 +34,7 @@ func newRecord[T any](id int64, value T) *record[T] {
 }
 
 // A table holds the records of one kind in id order. Each change makes a new slice of them, so
-// whoever has a copy of the older table sees it unchanged.
+// readers of an older copy of the table see it unchanged.
 type table[T any] struct {
 	records []*record[T]
 	last    int64 // the last id that was assigned, even if its record is gone
@@ -83,14 +83,14 @@ func (t *table[T]) remove(id int64) {
 	t.records = slices.Delete(slices.Clone(t.records), i, i+1)
 }
 
-// load adds a record of the file. They may come in any order.
+// load adds a record of the file, before anybody reads the table. They may come in any order.
 func (t *table[T]) load(id int64, value T) error {
 	if id < 1 || id > maxID {
 		return invalid("id must be from 1 to %d.", maxID)
 	}
 	i, found := search(t.records, id)
 	if found {
-		return invalid("The id %d is used twice.", id)
+		return invalid("Another record has the id %d, too.", id)
 	}
 	t.records = slices.Insert(t.records, i, newRecord(id, value))
 	t.last = max(t.last, id)
@@ -224,7 +224,7 @@ func parse(data []byte) (*state, error) {
 
 func (st *state) loadCategory(data json.RawMessage) error {
 	var category Category
-	if err := decodeObject(data, &category); err != nil {
+	if err := decode(data, &category); err != nil {
 		return err
 	}
 	return st.categories.load(category.ID, category)
@@ -232,7 +232,7 @@ func (st *state) loadCategory(data json.RawMessage) error {
 
 func (st *state) loadPet(data json.RawMessage) error {
 	var pet Pet
-	if err := decodeObject(data, &pet); err != nil {
+	if err := decode(data, &pet); err != nil {
 		return err
 	}
 	if err := st.checkCategory(pet.CategoryID); err != nil {
@@ -243,7 +243,7 @@ func (st *state) loadPet(data json.RawMessage) error {
 
 func (st *state) loadOrder(data json.RawMessage) error {
 	var order Order
-	if err := decodeObject(data, &order); err != nil {
+	if err := decode(data, &order); err != nil {
 		return err
 	}
 	if err := st.checkPet(order.PetID); err != nil {
@@ -254,7 +254,7 @@ func (st *state) loadOrder(data json.RawMessage) error {
 
 func (st *state) loadItem(data json.RawMessage) error {
 	var item InventoryItem
-	if err := decodeObject(data, &item); err != nil {
+	if err := decode(data, &item); err != nil {
 		return err
 	}
 	if err := st.checkPet(&item.PetID); err != nil {
@@ -300,12 +300,18 @@ var (
 		"server's file, so the server changes nothing; restart it to read that file.")
 )
 
-// A Store holds the current state in memory, and its snapshot in a file.
+// A Store holds the current state in memory, and its snapshot in a file. Reads take the current
+// state and need no lock. A write is a transaction:
+//
+//	next := store.begin()
+//	defer store.end()
+//	... change next ...
+//	return store.commit(next)
 type Store struct {
 	path    string // of the file; empty if nothing is kept on disk
 	logger  *log.Logger
 	current atomic.Pointer[state]
-	fault   atomic.Pointer[Error] // what clients are told if the last save failed; otherwise nil
+	fault   atomic.Pointer[Error] // what a client was told when the last save failed; or nil
 
 	mu   sync.Mutex  // held from begin to end; guards what follows
 	seen fs.FileInfo // the file as this process last read or wrote it; nil if it did neither
@@ -341,6 +347,9 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 // readFile returns what the file holds, and its info just before. If there is no file, or path is
 // empty, it returns the sample and nil.
 func readFile(path string) ([]byte, fs.FileInfo, error) {
+	if path == "" {
+		return sample, nil, nil
+	}
 	seen, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
@@ -355,13 +364,16 @@ func readFile(path string) ([]byte, fs.FileInfo, error) {
 	return data, seen, err
 }
 
+// tempSuffix follows the name of the file in that of a temporary file, and digits follow it.
+const tempSuffix = ".saving-"
+
 // removeLeftovers removes the temporary files that killed servers left behind. A server that is in
 // the middle of a save to the same file loses its own, and that save fails.
 func removeLeftovers(path string) {
 	directory := filepath.Dir(path)
 	entries, _ := os.ReadDir(directory)
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), filepath.Base(path)+".saving-") {
+		if strings.HasPrefix(entry.Name(), filepath.Base(path)+tempSuffix) {
 			os.Remove(filepath.Join(directory, entry.Name()))
 		}
 	}
@@ -371,7 +383,8 @@ func removeLeftovers(path string) {
 func (s *Store) view() *state { return s.current.Load() }
 
 // begin locks the store for a write and returns a copy of the current state to change; end unlocks
-// it. commit saves the copy, and only then lets readers see it; its error is for the client.
+// it. commit saves the copy, and only then lets readers see it; its error is for the client. A copy
+// that is not committed is simply forgotten.
 func (s *Store) begin() *state {
 	s.mu.Lock()
 	next := *s.view()
@@ -422,7 +435,7 @@ func (s *Store) save(st *state) error {
 // If only the last step fails, the write is refused, but the file has it until the next save.
 func (s *Store) replaceFile(st *state) error {
 	directory := filepath.Dir(s.path)
-	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+".saving-*")
+	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+tempSuffix+"*")
 	if err != nil {
 		return err
 	}
