@@ -360,8 +360,8 @@ for (const [width, height, least] of [[1280, 720, 14], [1366, 625, 14], [1440, 7
   const creator = part(page, 'createPet')
   await provoke(creator, 'Body too large')
   const short = (await creator.locator('[aria-label=Code]').textContent()).length < 1000
-  check(`a huge body at ${width}x${height}`, [short, await creator.getByText('65,594 bytes').isVisible(),
-    await creator.locator('.outcome').evaluate(isSeen)], [true, true, true])
+  check(`a huge body at ${width}x${height}`, [short,
+    await creator.locator('.outcome').evaluate(isSeen)], [true, true])
   await creator.locator('.also').evaluate(end => end.scrollIntoView({ block: 'center' }))
   await provoke(creator, 'Wrong Content-Type')
   check(`what caused a 415 at ${width}x${height}`, await creator.locator('.extra button').evaluate(isSeen))

@@ -1,5 +1,5 @@
-// Makes a request of what a form holds, and sends it. Nothing here touches the page.
-import { checkServer, measure } from './limits.js'
+// Makes a request of what a form holds, and sends it, once or until a status comes. Nothing here touches the page.
+import { checkServer, measure, reading } from './limits.js'
 
 // makeRequest takes the values of the inputs, and what a mistake adds that no input can hold.
 export function makeRequest({ path, inputs, ...operation }, values, key, added) {
@@ -15,11 +15,8 @@ export function makeRequest({ path, inputs, ...operation }, values, key, added) 
   const url = location.origin + target + (query.size ? `?${query}` : ''), method = added?.method ?? operation.method
   return { method, url, headers: { ...headers, ...added?.headers }, body: values.body }
 }
-
 const gone = 'The server cannot be reached; check that it is running.'
-const cut = 'The server closed the connection, and is still there. The request may have been carried out: look at the'
-  + ' records before you send it again.'
-
+const cut = 'The server closed the connection, and is still there. The request may have been carried out: look first.'
 function parse(text) {
   try { return JSON.parse(text) } catch { return text }
 }
@@ -39,4 +36,25 @@ export async function call({ url, ...options }) {
   const body = headers.get('Content-Type')?.startsWith('application/json') ? parse(text) : text
   measure(options.headers.Authorization?.slice('Bearer '.length) ?? '', { status, headers, body })
   return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - start) }
+}
+
+const pause = (ms, signal) =>
+  new Promise(resolve => { setTimeout(resolve, ms); signal.addEventListener('abort', resolve) })
+
+// repeat sends until the status comes. It ends before that if it is stopped, if another refusal comes, or if a new
+// window begins. Once the key is refused, each second is a strike, and the tenth is a ban.
+export async function repeat(send, { until, key, signal, tell }) {
+  for (let count = 1, strikes = 0; ; count++) {
+    const before = reading(key), entry = await send(), { status } = entry, { left, until: end } = reading(key)
+    if (status === 429) strikes++
+    tell(strikes && until === 403 ? `strike ${Math.min(10, strikes)} of 10` : `${count} sent`)
+    const finish = note => ({ ...entry, count, note }), ms = end - 1000 - Date.now() // or more: an end is rounded up
+    if (status === until || !status || [401, 403].includes(status)) return finish()
+    if (strikes && status !== 429) return finish('The window passed, so the strikes are cleared.')
+    if (count > 1 && left >= before.left && !strikes) return finish('The window passed first; a new one began.')
+    if (until === 503 && count === 10) return finish('No 503 came. Start the server with -fail 1/2 to see one.')
+    if (strikes && until === 403) await pause(1050, signal)
+    else if (ms / left > 36) await pause(Math.min(40, ms / left / 4), signal) // so that it is seen
+    if (signal.aborted || (strikes && until !== 403)) return finish()
+  }
 }

@@ -10,10 +10,8 @@ export function resolve(node) {
   const properties = Object.assign({}, ...parts.map(part => part.properties))
   return Object.assign({}, ...parts, { required: parts.flatMap(part => part.required ?? []), properties })
 }
-
 export const contentOf = message => Object.values(message.content ?? {})[0] ?? {}
 export const examplesOf = message => Object.values(contentOf(message).examples ?? {}).map(resolve)
-
 export const operations = Object.entries(api.paths).flatMap(([path, item]) => Object.entries(item)
   .filter(([, operation]) => operation.operationId)
   .map(([method, { parameters = [], requestBody, ...operation }]) => {
@@ -21,10 +19,8 @@ export const operations = Object.entries(api.paths).flatMap(([path, item]) => Ob
     const inputs = [...parameters, body].filter(Boolean).map(resolve)
     return { ...operation, path, method: method.toUpperCase(), inputs, body }
   }))
-
-const first = operations[0].responses
-export const sharedStatuses = Object.keys(first).filter(status => operations.every(({ responses }) =>
-  JSON.stringify(responses[status]) === JSON.stringify(first[status])))
+export const sharedStatuses = Object.keys(operations[0].responses).filter(status => operations.every(({ responses }) =>
+  JSON.stringify(responses[status]) === JSON.stringify(operations[0].responses[status])))
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
 
 // The overview has an introduction, and a chapter for each "## " heading.
@@ -34,12 +30,9 @@ export const [introduction, ...chapters] = api.info.description.split(/\n\n(?=##
 })
 
 // operationAt finds the operation that a path such as /pets/6 leads to, and the values of its path parameters.
-export function operationAt(path) {
-  for (const operation of operations) {
-    const match = path.match(RegExp(`^${operation.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`))
-    if (match) return { operation, values: { ...match.groups } }
-  }
-}
+export const operationAt = path => operations.map(operation => ({
+  operation, values: path.match(RegExp(`^${operation.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`))?.groups,
+})).find(({ values }) => values)
 
 export function fieldsOf(schema) {
   const { items, properties = {}, required = [] } = resolve(schema)
@@ -47,24 +40,20 @@ export function fieldsOf(schema) {
   return Object.entries(properties).map(([name, schema]) =>
     ({ name, schema, required: required.includes(name), description: resolve(schema).description }))
 }
-
 export function typeOf(schema) {
   const { type, format, items, properties } = resolve(schema)
   if (items) return `array of ${typeOf(items)}`
   return properties && schema.$ref?.split('/').pop() || (type === 'string' && format || type)
 }
-
-function between(low, high, thing) {
-  const unit = thing ? ` ${thing}${(high ?? low) === 1 ? '' : 's'}` : ''
+function between(low, high, unit = '') {
   if (low === undefined) return high !== undefined && `at most ${high}${unit}`
   return high === undefined ? `at least ${low}${unit}` : `${low} to ${high}${unit}`
 }
-
 export function rangeOf(schema) {
   const { enum: values, minimum, maximum, minLength, maxLength, maxItems, pattern } = resolve(schema)
   return [
     values && (values.length > 1 ? `one of ${values.join(', ')}` : `always ${values}`), between(minimum, maximum),
-    between(minLength, maxLength, 'character'), between(undefined, maxItems, 'item'),
+    between(minLength, maxLength, ' characters'), between(undefined, maxItems, ' items'),
     pattern && (pattern === '\\S' ? 'not blank' : `matching ${pattern}`),
   ].filter(Boolean).join(', ')
 }

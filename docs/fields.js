@@ -1,5 +1,5 @@
 // Draws the fields of a form, one for each parameter and one for the body.
-import { el } from './dom.js'
+import { el } from './draw.js'
 import { rangeOf, resolve } from './description.js'
 
 function drawControl({ in: place, required, schema, example = '' }) {
@@ -8,9 +8,7 @@ function drawControl({ in: place, required, schema, example = '' }) {
   const control = el(options ? 'select' : 'input', { autocomplete: 'off' })
   for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
   if (type === 'integer') control.inputMode = 'numeric'
-  if (required) control.value = example
-  else if (!options) control.placeholder = example || preset
-  return control
+  return Object.assign(control, required ? { value: example } : { placeholder: example || preset })
 }
 
 export function drawField(operationId, input) {

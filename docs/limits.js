@@ -1,12 +1,10 @@
-// What is left of the limit of each key, as the server last said. The session remembers it, so that a wait goes on
-// after a reload; other tabs are told, since they share the limit.
-import { recall, remember } from './dom.js'
+// What is left of the limit of each key. The session remembers it for a reload; other tabs share the limit and are told.
+import { recall, remember } from './storage.js'
 
 let { started, readings } = { readings: {}, ...recall('sessionStorage', 'limits') }
 const tabs = new BroadcastChannel('petstore.limits')
 export const newReading = new EventTarget()
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
-
 // reading says how much is left. Its state is "new" before the first response, "open" or "low" in a window, "wait" or
 // "banned" while the server refuses all, and "over" once that has ended.
 export function reading(key) {
@@ -21,7 +19,6 @@ function keep(news, isAnew) {
   remember('sessionStorage', 'limits', { started, readings })
   newReading.dispatchEvent(new Event('change'))
 }
-
 tabs.onmessage = ({ data }) => data === 'Which?' ? tabs.postMessage(readings) : keep(data)
 tabs.postMessage('Which?')
 
@@ -34,8 +31,8 @@ export function measure(key, { status, headers, body }) {
   const until = refused ? now + wait * 1000 : reset * 1000 + skew
   const state = refused || (left > limit / 5 ? 'open' : 'low'), since = before.state === state ? before.since : now
   // Within a window no response has more left than one before, or a later end: else the server was restarted.
-  const isLater = left > before.left || until > before.until + 2000
-  const isAnew = isLater && !refused && before.limit === limit && before.state !== 'over'
+  const isAnew = (left > before.left || until > before.until + 2000) && !refused && before.limit === limit
+    && before.state !== 'over'
   const isStranger = status === 401 || (status === 429 && before.isStranger)
   const news = { [key]: { limit, left, state, since, until, isStranger } }
   keep(news, isAnew)
@@ -45,9 +42,9 @@ export function measure(key, { status, headers, body }) {
 // checkServer returns whether the server can be reached. One that is gone, or was restarted, begins every window anew.
 export async function checkServer() {
   const response = await fetch('/healthz', { cache: 'no-store' }).catch(() => undefined)
-  const health = response?.ok ? await response.json() : {}, isOther = started && (health.started ?? started) !== started
-  keep({}, !response || isOther)
-  started = health.started ?? started
+  const { started: now = started } = response?.ok ? await response.json() : {}
+  if (!response || (started && now !== started)) keep({}, true)
+  started = now
   remember('sessionStorage', 'limits', { started, readings })
   return Boolean(response)
 }

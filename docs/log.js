@@ -1,6 +1,5 @@
 // The list of recent requests. Equal ones that follow each other are one row, with their count.
-import { $, button, el } from './dom.js'
-import { drawRow, drawStatus, table } from './text.js'
+import { $, button, drawRow, drawStatus, el, table } from './draw.js'
 
 $('.log').append(table('requests', ['Method', 'Path, time and plan', 'Status']))
 let last

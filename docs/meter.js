@@ -1,10 +1,9 @@
 // Shows what is left of the limit of the chosen key, and a wait. Without a window no timer runs.
-import { $, setText } from './dom.js'
+import { $, setText } from './draw.js'
 import { checkServer, newReading, reading } from './limits.js'
 import { changes, planOf, settings } from './settings.js'
 
 let ticking, announced = false // or the wait that was announced
-
 export function duration(seconds) {
   const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60
   if (hours) return `${hours}\xa0h ${minutes}\xa0min`
@@ -14,8 +13,8 @@ export function duration(seconds) {
 function drawMeter() {
   const { state, waiting, limit, left, since, until, isStranger } = reading(settings.key), wait = waiting && state
   const meter = $('.meter'), bar = $('[role=meter]', meter), count = `${left} of ${limit} left`
-  const remaining = until - Date.now(), wholeSeconds = waiting ? Math.ceil : Math.floor // the server rounds an end up
-  const time = duration(Math.max(1, wholeSeconds(remaining / 1000)))
+  const remaining = until - Date.now(), round = waiting ? Math.ceil : Math.floor // the server rounds an end up
+  const time = duration(Math.max(1, round(remaining / 1000)))
   const [head, rest] = {
     new: ['Limit not known', 'a response shows it'],
     over: ['Window over', 'a request starts the next'],
@@ -28,7 +27,7 @@ function drawMeter() {
   Object.assign(bar, { hidden: state === 'new', ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
   meter.dataset.state = state
   const news = waiting ? `${head}, ${rest}` : state === 'over' ? 'You can send again' : head
-  if (wait !== announced) $('[role=status]', meter).textContent = news
+  if (wait !== announced) setText($('[role=status]', meter), news)
   announced = wait
   clearTimeout(ticking)
   const step = waiting || remaining < 3_600_000 ? 1000 : 60_000
@@ -41,7 +40,8 @@ function tick() {
 }
 
 newReading.addEventListener('change', drawMeter)
-for (const react of [drawMeter, checkServer]) changes.addEventListener('key', react)
 document.addEventListener('visibilitychange', () => document.hidden || checkServer())
-drawMeter()
-checkServer()
+for (const react of [drawMeter, checkServer]) {
+  changes.addEventListener('key', react)
+  react()
+}

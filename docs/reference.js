@@ -1,9 +1,8 @@
 // Draws the page, and listens to what concerns all of it: the place, the key, the keyboard.
-import { $, all, setText } from './dom.js'
+import { drawGroup, drawOverview } from './described.js'
 import { api } from './description.js'
+import { $, all, setText } from './draw.js'
 import './meter.js'
-import { drawGroup } from './operations.js'
-import { drawOverview } from './overview.js'
 import { changes, choose, demoKeys, drawChoices, planOf, settings } from './settings.js'
 import { tryOuts } from './tryout.js'
 
@@ -15,7 +14,6 @@ for (const tryOut of tryOuts) tryOut.fill({})
 $('.missing').remove()
 const nav = $('nav'), menu = $('#menu')
 $('details', nav).open = nav.scrollHeight <= nav.clientHeight // the operations come first
-
 // --- The place: what begins in the upper fifth of the screen, be it what was chosen, or the last ---
 const sections = all('main section, article')
 function markPlace() {
@@ -31,11 +29,9 @@ function markPlace() {
 }
 addEventListener('hashchange', markPlace)
 const observer = new IntersectionObserver(markPlace, { rootMargin: '-15% 0px -80%' })
-// Until all is loaded, the address says where to go.
-addEventListener('load', () => { for (const section of sections) observer.observe(section) })
+addEventListener('load', () => { for (const section of sections) observer.observe(section) }) // the address comes first
 addEventListener('resize', () => $('.menu').checkVisibility() || menu.hidePopover())
 nav.onclick = ({ target }) => { if (target.closest('a')) menu.hidePopover() }
-
 // --- What is chosen ---
 function drawSettings() {
   const { key, hidesKey, scheme } = settings, input = $('#key')
@@ -51,9 +47,7 @@ drawChoices($('[data-setting=scheme]'))
 if (!demoKeys.length) $('#key').placeholder = 'a key of your keys file'
 $('#key').oninput = ({ target }) => choose('key', target.value.trim())
 $('#hide').onclick = () => choose('hidesKey', !settings.hidesKey)
-$('.log').open = settings.showsLog
-$('.log').ontoggle = ({ target }) => choose('showsLog', target.open)
-
+Object.assign($('.log'), { open: settings.showsLog, ontoggle: ({ target }) => choose('showsLog', target.open) })
 // --- The keyboard: it sends from the form that has the focus, if it is in view, or else the operation marked ---
 function formHere() {
   const focused = document.activeElement.closest('form'), { top, bottom } = focused?.getBoundingClientRect() ?? {}

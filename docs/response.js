@@ -1,25 +1,22 @@
 // Draws a response, or before there is one, an example of each.
-import { button, copyButton, el, fold } from './dom.js'
+import { button, copyButton, drawJSON, drawStatus, el, fold, table } from './draw.js'
 import { examplesOf, operationAt, ownStatuses, resolve } from './description.js'
 import { limitHeaders } from './limits.js'
 import { duration } from './meter.js'
 import { choose, settings } from './settings.js'
-import { drawJSON, drawStatus, table } from './text.js'
 
-const shownHeaders = ['Retry-After', ...limitHeaders, 'Location', 'Link', 'Allow', 'Deprecation', 'Sunset',
-  'WWW-Authenticate']
+const others = ['Location', 'Link', 'Allow', 'Deprecation', 'Sunset', 'WWW-Authenticate']
+const shownHeaders = ['Retry-After', ...limitHeaders, ...others]
 const drawBody = body => body === '' ? el('p', {}, 'The response has no body.') : drawJSON(body)
-
 export function drawExamples(operation) {
   const own = ownStatuses(operation), choices = el('div', { class: 'choices', role: 'group', 'aria-label': 'Status' })
   const details = fold('Example response', own.join(', '), choices, '')
   for (const status of own) {
-    const choice = button('', () => {
+    const choice = button(drawStatus(status), () => {
       for (const other of choices.children) other.ariaPressed = other === choice
       details.lastChild.replaceWith(drawBody(examplesOf(resolve(operation.responses[status]))[0]?.value ?? ''))
       details.lastChild.tabIndex = 0 // it may scroll
     })
-    choice.append(drawStatus(status))
     choices.append(choice)
   }
   choices.firstChild.onclick()
@@ -32,25 +29,24 @@ export function drawOutcome({ method, path, failure, status, statusText, took, c
   return [el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), `${more} `, el('strong', {}, note)]
 }
 
-function inSeconds(name, value) {
-  if (name === 'Retry-After') return ' seconds'
-  const seconds = name.endsWith('Reset') && value - Math.floor(Date.now() / 1000)
-  return seconds > 0 ? `, in ${duration(seconds)}` : ''
+const units = { // what a number means to a person
+  'Retry-After': () => ' seconds',
+  'X-RateLimit-Reset': time => `, in ${duration(Math.max(0, time - Math.floor(Date.now() / 1000)))}`,
 }
 
 // drawAnswer shows a body below what leads on: its headers, the next page, the new record, a copy.
 export function drawAnswer({ headers, body }, turnTo, goTo) {
   const names = shownHeaders.filter(name => headers.has(name)), place = headers.get('Location')
-  const rows = names.map(name => [[el('code', {}, name)], [headers.get(name), inSeconds(name, headers.get(name))]])
+  const rows = names.map(name => [[el('code', {}, name)], [headers.get(name), units[name]?.(headers.get(name)) ?? '']])
   const page = headers.get('Link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
   const summary = el('summary', {}, 'Headers'), drawn = drawBody(body)
   const details = el('details', {}, summary, table('headers', ['Header', 'Value'], rows))
   details.open = settings.showsHeaders || headers.has('Retry-After')
   summary.onclick = () => choose('showsHeaders', !details.open)
-  const link = el('a', { href: `#${place && operationAt(place).operation.operationId}` }, place ?? '')
-  link.onclick = () => goTo(operationAt(place))
+  const target = place && operationAt(place), link = el('a', { href: `#${target?.operation.operationId}` }, place ?? '')
+  link.onclick = () => goTo(target)
   return [
-    details, place ? el('p', { class: 'next' }, 'Location: ', link) : '',
+    details, target ? el('p', { class: 'next' }, 'Location: ', link) : '',
     page ? button('Next page', () => turnTo(new URLSearchParams(page)), 'next quiet') : '',
     body === '' ? '' : copyButton('Copy body', drawn, () => JSON.stringify(body, null, 2)), drawn,
   ]

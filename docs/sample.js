@@ -1,5 +1,5 @@
 // Draws the code of a request in the chosen language. A hidden key is not shown, but copied.
-import { copyButton, el, setText } from './dom.js'
+import { copyButton, el, setText } from './draw.js'
 import { samples } from './samples.js'
 import { changes, drawChoices, settings } from './settings.js'
 

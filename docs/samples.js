@@ -3,7 +3,7 @@
 const literal = (text, mark, special) =>
   text.includes('\n') && !special.test(text) ? mark + text + mark : JSON.stringify(text)
 const object = headers => JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')
-const goImports = ['log', 'net/http', 'os', 'strings'].map(name => `\n\t"${name}"`).join('')
+const goImports = '\n\nimport (\n\t"log"\n\t"net/http"\n\t"os"\n\t"strings"\n)'
 const goCheck = '\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}'
 
 export const samples = {
@@ -14,9 +14,8 @@ export const samples = {
     return [method === 'GET' ? 'curl -i' : `curl -i -X ${method}`, quote(url), ...lines].join(' \\\n  ')
   },
   HTTP({ method, url, headers, body }) {
-    const { host, origin } = new URL(url), size = new Blob([body]).size
-    const all = { Host: host, ...headers, ...(body !== undefined && { 'Content-Length': size }) }
-    const lines = Object.entries(all).map(line => line.join(': '))
+    const { host, origin } = new URL(url), size = body === undefined ? {} : { 'Content-Length': new Blob([body]).size }
+    const lines = Object.entries({ Host: host, ...headers, ...size }).map(line => line.join(': '))
     return [`${method} ${url.slice(origin.length)} HTTP/1.1`, ...lines, '', body ?? ''].join('\n')
   },
   JavaScript: ({ method, url, headers, body }) => `fetch("${url}", {
@@ -34,7 +33,7 @@ connection.request("${method}", "${url.slice(new URL(url).origin.length)}",
   body=${literal(body, "'''", /'|\\/)}.encode()`})
 response = connection.getresponse()
 print(response.status, response.read().decode())`,
-  Go: ({ method, url, headers, body = '' }) => `package main\n\nimport (${goImports}\n)\n
+  Go: ({ method, url, headers, body = '' }) => `package main${goImports}\n
 func main() {
 	request, err := http.NewRequest("${method}", "${url}", strings.NewReader(${literal(body, '`', /`/)}))${goCheck}${
     Object.entries(headers).map(header => `\n\trequest.Header.Set(${JSON.stringify(header).slice(1, -1)})`).join('')}

@@ -1,9 +1,10 @@
 // What is chosen for the page. A key is kept for the session only.
 import demoKeys from '/docs/keys.json' with { type: 'json' }
-import { all, button, recall, remember } from './dom.js'
-import { samples } from './samples.js'
-
 export { demoKeys }
+import { all, button } from './draw.js'
+import { samples } from './samples.js'
+import { recall, remember } from './storage.js'
+
 const keys = demoKeys.map(({ key }) => key), yesNo = [true, false], noYes = [false, true]
 const choices = { // the first is the default; a key may also be any other text
   key: [...keys, ''], hidesKey: keys.length ? noYes : yesNo, language: Object.keys(samples),
@@ -23,7 +24,6 @@ export function choose(setting, value) {
   changes.dispatchEvent(new Event(setting))
 }
 
-// drawChoices gives a group a button for each choice.
 export function drawChoices(group, nameOf = value => value) {
   const { setting } = group.dataset, draw = value => button(nameOf(value), () => choose(setting, value))
   group.prepend(...choices[setting].filter(Boolean).map(value => Object.assign(draw(value), { value })))
@@ -33,6 +33,5 @@ export function drawChoices(group, nameOf = value => value) {
 function markChoice(group) {
   for (const choice of all('[value]', group)) choice.ariaPressed = choice.value === settings[group.dataset.setting]
 }
-
 const plans = new Map(demoKeys.map(({ key, plan }) => [key, plan[0].toUpperCase() + plan.slice(1)]))
 export const planOf = key => plans.get(key) ?? (key ? 'Your key' : 'No key')

@@ -1,20 +1,20 @@
 // The try-out of an operation: a form that sends what it shows.
-import { $, all, button, el, fold, setText, tellApart } from './dom.js'
-import { call, makeRequest } from './client.js'
+import { call, makeRequest, repeat } from './client.js'
 import { examplesOf, mistakeIn } from './description.js'
+import { $, all, button, el, fold, setText, tellApart } from './draw.js'
 import { drawField } from './fields.js'
 import { newReading, reading } from './limits.js'
 import { logRequest } from './log.js'
-import { repeat } from './repeat.js'
 import { drawAnswer, drawExamples, drawOutcome } from './response.js'
 import { drawSample } from './sample.js'
 import { changes, demoKeys, planOf, settings } from './settings.js'
 
 export const tryOuts = []
-
 export class TryOut {
   state = 'idle' // or "sending" once, or "repeating"
   stop = new AbortController()
+  values = () => Object.fromEntries(new FormData(this.form))
+  requestWith = key => makeRequest(this.operation, this.values(), key, this.added)
 
   constructor(operation) {
     this.operation = operation
@@ -24,10 +24,10 @@ export class TryOut {
     this.form.ariaLabel = `Try it: ${operation.summary}`
     this.response.append(drawExamples(operation))
     this.canSend = !operation['x-hideTryItPanel']
-    if (this.canSend) this.addFields()
-    else this.form.replaceChildren(el('p', {}, 'No form here, on purpose: send the code below.'), this.response)
     const { parts, draw } = drawSample(key => this.requestWith(key))
     this.drawSample = draw
+    if (this.canSend) this.addFields()
+    else this.form.replaceChildren(el('p', {}, 'No form here, on purpose: send the code below.'), this.response)
     this.form.append(fold('Code', 'curl, HTTP, JavaScript, Python, Go', ...parts))
     tellApart(this.form, `${operation.operationId}-title`)
     tryOuts.push(this)
@@ -37,27 +37,23 @@ export class TryOut {
     const { operationId, inputs, body, method } = this.operation
     this.inputs.append(...inputs.map(input => drawField(operationId, input)))
     if (method !== 'GET') this.many.parentElement.remove()
-    if (body) this.offerBodies(examplesOf(body))
-    this.form.oninput = () => this.change()
+    this.form.oninput = () => this.fill({}, this.added)
     this.form.onsubmit = event => {
       event.preventDefault()
       if (!reading(settings.key).waiting) this.run()
     }
     this.many.onclick = () => this.state === 'repeating' ? this.stop.abort() : this.run(Number(this.many.value))
     this.anyway.onclick = () => this.run()
+    newReading.addEventListener('change', () => this.update())
     changes.addEventListener('key', () => {
       this.stop.abort()
-      if (this.added) this.fill({})
+      this.fill({})
     })
-    for (const source of [newReading, changes]) for (const type of ['change', 'key'])
-      source.addEventListener(type, () => this.update())
-  }
-
-  offerBodies(examples) {
-    const json = examples.map(({ value }) => JSON.stringify(value, null, 2)), { body } = this.form.elements
-    const choices = examples.map(({ summary }, i) => button(summary, () => this.fill({ body: json[i] }, this.added)))
-    body.value = json[0] ?? '{}'
-    body.before(el('div', { class: 'choices', role: 'group', 'aria-label': 'Examples' }, ...choices))
+    if (!body) return
+    const examples = examplesOf(body).map(({ summary, value }) => [summary, { body: JSON.stringify(value, null, 2) }])
+    const choices = examples.map(([summary, values]) => button(summary, () => this.fill(values, this.added)))
+    this.form.elements.body.before(el('div', { class: 'choices', role: 'group', 'aria-label': 'Examples' }, ...choices))
+    this.fill(examples[0]?.[1] ?? {})
   }
 
   // fill takes values for some fields, and what a mistake adds that no field can hold.
@@ -68,25 +64,18 @@ export class TryOut {
     const parts = [method, query && `?${query}`, ...Object.entries(headers).map(header => header.join(': '))]
     this.extra.replaceChildren(...parts.filter(Boolean).map(part =>
       Object.assign(button(`+ ${part} ×`, () => this.fill({})), { ariaLabel: `Remove ${part}` })))
-    this.change()
-    return this
-  }
-
-  change() {
-    const { body } = this.form.elements, size = new Blob([body?.value]).size
     this.drawSample()
     this.mark()
-    if (body) setText($(`#${body.id}-hint`), size < 2000 ? 'required' : `${size.toLocaleString('en')} bytes`)
+    this.update()
+    return this
   }
 
   // mark shows which field the message of an error names, or the body, in which the field may be.
   mark({ code, message } = {}) {
-    const named = this.operation.inputs.find(({ name }) => message?.split(' ')[0] === name) ?? this.operation.body
-    for (const control of all('[name]', this.form))
-      control.ariaInvalid = code === 'invalid_request' && control.name === named?.name
+    const isNamed = ({ name, in: place }) => place === 'path' ? /in the path/.test(message) : message.startsWith(name)
+    const named = code === 'invalid_request' && (this.operation.inputs.find(isNamed) ?? this.operation.body)
+    for (const control of all('[name]', this.form)) control.ariaInvalid = control.name === named?.name
   }
-
-  requestWith = key => makeRequest(this.operation, Object.fromEntries(new FormData(this.form)), key, this.added)
 
   // provoke brings an error about, as its example says. What is pressed elsewhere leads here.
   provoke({ until, ...mistake }, origin) {
@@ -96,19 +85,18 @@ export class TryOut {
 
   // run sends once, or until a status comes, and shows the last response.
   async run(until) {
-    const { key } = settings, tell = text => setText(this.count, text)
+    const { key } = settings, tell = text => setText(this.count, text), send = () => this.sendOnce(key)
     if (this.state !== 'idle') return
-    if (/[^!-~]/.test(key)) return this.outcome.replaceChildren('Not sent: a key has only ASCII characters and no spaces.')
+    if (/[^!-~]/.test(key)) return setText(this.outcome, 'Not sent: a key has only ASCII characters and no spaces.')
     Object.assign(this, { state: until ? 'repeating' : 'sending', stop: new AbortController() })
     this.update()
-    const send = () => this.sendOnce(key), options = { until, key, signal: this.stop.signal, tell }
-    const entry = await (until ? repeat(send, options) : send())
+    const entry = await (until ? repeat(send, { until, key, signal: this.stop.signal, tell }) : send())
     this.state = 'idle'
     this.show(entry)
   }
 
   async sendOnce(key) {
-    const values = Object.fromEntries(new FormData(this.form)), { added } = this, plan = planOf(key)
+    const values = this.values(), { added } = this, plan = planOf(key)
     const entry = await call(this.requestWith(key)), time = new Date().toLocaleTimeString('en-GB')
     logRequest({ ...entry, time, plan }, [values, added], () => {
       this.form.parentElement.scrollIntoView()
@@ -121,9 +109,8 @@ export class TryOut {
   show(entry) {
     const refocus = this.response.contains(document.activeElement)
     const turnTo = page => this.fill(Object.fromEntries(page)).run()
-    const goTo = ({ operation, values }) => {
-      for (const other of tryOuts) if (other.operation.path === operation.path && other.canSend) other.fill(values)
-    }
+    const goTo = ({ operation: { path }, values }) => tryOuts
+      .filter(({ operation, canSend }) => canSend && operation.path === path).forEach(other => other.fill(values))
     this.outcome.replaceChildren(...drawOutcome(entry))
     this.response.replaceChildren(...(entry.failure ? [] : drawAnswer(entry, turnTo, goTo)))
     this.mark(entry.body)
@@ -141,9 +128,8 @@ export class TryOut {
     this.form.ariaBusy = this.state !== 'idle'
     setText(this.send, this.state === 'sending' ? 'Sending …' : 'Send')
     for (const button of all('.send, button.next', this.form)) button.disabled = waiting
-    this.many.value = until
+    Object.assign(this.many, { value: until, disabled: state === 'banned' && !isRepeating })
     setText(this.many, isRepeating ? 'Stop' : `Send until ${until}`)
-    this.many.disabled = state === 'banned' && !isRepeating
     this.anyway.hidden = isRepeating || !waiting
     const requests = ahead ? `${(ahead + 1).toLocaleString('en')} requests` : ''
     if (!isRepeating) setText(this.count, until === 403 ? '10 seconds' : this.anyway.hidden ? requests : '')
