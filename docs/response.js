@@ -31,7 +31,7 @@ export function drawOutcome({ method, path, failure, status, statusText, took, c
 
 const units = { // what a number means to a person
   'Retry-After': () => ' seconds',
-  'X-RateLimit-Reset': time => `, in ${duration(Math.max(0, time - Math.floor(Date.now() / 1000)))}`,
+  'X-RateLimit-Reset': time => `, in ${duration(Math.max(0, Math.floor(time - Date.now() / 1000)))}`,
 }
 
 // drawAnswer shows a body below what leads on: its headers, the next page, the new record, a copy.
