@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,8 +19,8 @@ import (
 	"time"
 )
 
-// serveBare is what the server is measured against: net/http and its mux, sending ready-made responses of the server.
-// Each is given as a pattern, a newline, and the bytes to send.
+// serveBare is what the server is measured against: net/http and its mux, sending ready-made
+// responses of the server. Each is given as a pattern, a newline, and the bytes to send.
 func serveBare(responses []string) {
 	mux := http.NewServeMux()
 	for _, response := range responses {
@@ -97,36 +96,31 @@ func drive(b testing.TB, p *process, request string, n int) round {
 		})
 	}
 	clients.Wait()
-	return round{(cpu(b, p.Process.Pid) - before) / time.Duration(n), float64(n) / time.Since(begin).Seconds()}
+	used := cpu(b, p.Process.Pid) - before
+	return round{used / time.Duration(n), float64(n) / time.Since(begin).Seconds()}
 }
 
-// loadHeader ends the request line of a request to drive, and has a key whose limits cannot be reached.
+// loadHeader ends the request line of a request to drive, and has a key whose limits cannot be
+// reached.
 const loadHeader = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer unlimited\r\n"
 
-// compareRounds returns how many rounds a comparison has. Comparisons take minutes, so they run only when asked for:
+// BenchmarkAgainstBare compares the processor time of a request with that of net/http alone, which
+// sends the same response ready-made. Each round measures both, one right after the other; the
+// ratio is that of the best rounds. It takes minutes, so it runs only when asked for:
 //
-//	COMPARE=5 go test -run - -bench 'AgainstBare|MillionPets'
-func compareRounds(b *testing.B) int {
-	b.Helper()
+//	COMPARE=5 go test -run - -bench AgainstBare
+func BenchmarkAgainstBare(b *testing.B) {
 	rounds, err := strconv.Atoi(os.Getenv("COMPARE"))
 	if err != nil {
 		b.Skip("COMPARE=5 measures in five rounds")
 	}
 	b.ReportMetric(0, "ns/op") // the time of all rounds says nothing
-	return rounds
-}
-
-// BenchmarkAgainstBare compares the processor time of a request with that of net/http alone, which sends the same
-// response ready-made. Each round measures both, one right after the other; the ratio is that of the best rounds.
-func BenchmarkAgainstBare(b *testing.B) {
-	rounds := compareRounds(b)
 	keys := unlimitedKeys(b, b.TempDir())
 	memory := start(b, "-keys", keys, "-data", "")
 	file := start(b, "-keys", keys, "-data", petsFile(b, 1000))
 
 	body := `{"name":"Pet number 1001","categoryId":1,"status":"available"}`
-	post := fmt.Sprintf("POST /pets%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		loadHeader, len(body), body)
+	post := fmt.Sprintf("POST /pets%sContent-Length: %d\r\n\r\n%s", loadHeader, len(body), body)
 	kinds := []struct {
 		name, metric string
 		request      string
@@ -142,8 +136,10 @@ func BenchmarkAgainstBare(b *testing.B) {
 	s := newService(b, "")
 	s.store.current.Store(manyPets(1000))
 	var responses []string
-	// The mux of the bare server does not look at the query, so there each list has a path of its own.
-	for i, pattern := range []string{"GET /pets/{petId}", "GET /twenty", "GET /hundred", "POST /pets"} {
+	// The mux of the bare server does not look at the query, so there each list has a path of its
+	// own.
+	bareKinds := []string{"GET /pets/{id}", "GET /twenty", "GET /hundred", "POST /pets"}
+	for i, pattern := range bareKinds {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(kinds[i].request)))
 		if err != nil {
 			b.Fatal(err)
@@ -158,7 +154,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 	bare := startBare(b, responses)
 	paths := strings.NewReplacer("/pets?limit=20 ", "/twenty ", "/pets?limit=100 ", "/hundred ")
 
-	b.Logf("%-16s %8s %8s %6s %9s %9s", "CPU per request", "bare", "server", "ratio", "bare/s", "server/s")
+	b.Log("CPU per request      bare   server  ratio    bare/s  server/s")
 	for _, kind := range kinds {
 		their, our := round{cpu: time.Hour}, round{cpu: time.Hour}
 		for range rounds {
@@ -167,7 +163,8 @@ func BenchmarkAgainstBare(b *testing.B) {
 		}
 		ratio := float64(our.cpu) / float64(their.cpu)
 		b.ReportMetric(ratio, kind.metric)
-		b.Logf("%-16s %8v %8v %6.2f %9.0f %9.0f", kind.name, their.cpu, our.cpu, ratio, their.perSecond, our.perSecond)
+		b.Logf("%-16s %8v %8v %6.2f %9.0f %9.0f", kind.name, their.cpu, our.cpu, ratio,
+			their.perSecond, our.perSecond)
 	}
 }
 
@@ -204,22 +201,22 @@ func manyPets(n int) *state {
 	st.categories.add(1, Category{1, NewCategory{Name: "Dogs"}})
 	for id := int64(1); id <= int64(n); id++ {
 		body := NewPet{Name: fmt.Sprintf("Pet number %d", id), CategoryID: 1, Status: Available}
-		item := InventoryItem{PetID: id, InventoryUpdate: InventoryUpdate{id % 100}, Status: Available}
 		st.pets.load(id, Pet{id, body}) // add would copy all records each time
-		st.inventory.load(id, item)
+		st.inventory.load(id, InventoryItem{id, InventoryUpdate{id % 100}, Available})
 	}
 	return st
 }
 
 func BenchmarkHandler(b *testing.B) {
+	const pet = `{"name":"Luna","categoryId":1,"status":"sold"}`
 	for _, n := range []int{1000, 1_000_000} {
 		st := manyPets(n)
 		for _, bench := range []struct{ name, method, target, body string }{
 			{"one", "GET", fmt.Sprint("/pets/", n/2), ""},
 			{"list20", "GET", fmt.Sprint("/pets?after=", n/2), ""},
 			{"list100", "GET", fmt.Sprint("/pets?limit=100&after=", n/2), ""},
-			{"post", "POST", "/pets", `{"name":"Luna","categoryId":1,"status":"sold"}`},
-			{"put", "PUT", fmt.Sprint("/pets/", n/2), `{"name":"Luna","categoryId":1,"status":"sold"}`},
+			{"post", "POST", "/pets", pet},
+			{"put", "PUT", fmt.Sprint("/pets/", n/2), pet},
 			{"patch", "PATCH", fmt.Sprint("/inventory/", n/2), `{"quantity":5}`},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", bench.name, n), func(b *testing.B) {
@@ -274,28 +271,5 @@ func BenchmarkSnapshot(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkMillionPets reports what a million pets cost: the start, and the memory of a pet.
-func BenchmarkMillionPets(b *testing.B) {
-	rounds := compareRounds(b)
-	const pets = 1_000_000
-	keys, file := unlimitedKeys(b, b.TempDir()), petsFile(b, pets)
-	runtime.GC()
-	binary() // so that the time of the build does not count
-	for range rounds {
-		begin := time.Now()
-		p := start(b, "-keys", keys, "-data", file)
-		took := time.Since(begin)
-		drive(b, p, "GET /pets?limit=20&after=500000"+loadHeader+"\r\n", 60000)
-		status := read(b, fmt.Sprintf("/proc/%d/status", p.Process.Pid))
-		var kilobytes int
-		fmt.Sscanf(status[strings.Index(status, "VmRSS:"):], "VmRSS: %d kB", &kilobytes)
-		p.Process.Kill()
-		p.end()
-		b.Logf("the start took %v; after 60000 reads a pet takes %d bytes", took, kilobytes<<10/pets)
-		b.ReportMetric(took.Seconds(), "s/start")
-		b.ReportMetric(float64(kilobytes<<10)/pets, "B/pet")
 	}
 }

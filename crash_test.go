@@ -6,17 +6,13 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // A shelf is what a writer knows about its own pets: by id, the state that was acknowledged last.
@@ -29,13 +25,15 @@ type shelf struct {
 	acknowledged int
 }
 
-// A change is what a write asks for. An id of 0 is one that the server is to assign; an empty state is a deletion.
+// A change is what a write asks for. An id of 0 is one that the server is to assign; an empty state
+// is a deletion.
 type change struct {
 	id    int64
 	state string
 }
 
-// send sends a write and, once it is acknowledged, notes the change. It reports false if the server is gone.
+// send sends a write and, once it is acknowledged, notes the change. It reports false if the server
+// is gone.
 func (s *shelf) send(method, path, body string, want change) bool {
 	s.pending = &want
 	r, _ := http.NewRequest(method, s.url+path, strings.NewReader(body))
@@ -75,16 +73,17 @@ func (s *shelf) write(writer string) {
 				continue
 			}
 			oldName, quantity, _ := strings.Cut(state, ": ")
+			pet, item := fmt.Sprint("/pets/", id), fmt.Sprint("/inventory/", id)
 			served := false
 			switch rand.IntN(3) {
 			case 0:
-				served = s.send("DELETE", fmt.Sprint("/pets/", id), "", change{id, ""})
+				served = s.send("DELETE", pet, "", change{id, ""})
 			case 1:
-				served = s.send("PUT", fmt.Sprint("/pets/", id), body, change{id, name + ": " + quantity})
+				served = s.send("PUT", pet, body, change{id, name + ": " + quantity})
 			case 2:
 				quantity = fmt.Sprint(rand.IntN(1000))
 				update := `{"quantity":` + quantity + `}`
-				served = s.send("PATCH", fmt.Sprint("/inventory/", id), update, change{id, oldName + ": " + quantity})
+				served = s.send("PATCH", item, update, change{id, oldName + ": " + quantity})
 			}
 			if !served {
 				return
@@ -110,12 +109,11 @@ func onDisk(t *testing.T, file string) map[int64]string {
 	return found
 }
 
-// TestCrash ends the program with a signal while 16 clients write, and compares what it acknowledged with what the next
-// start finds. It does so twice for each signal, or as often as CRASH_ROUNDS says.
+// TestCrash ends the program with a signal while 16 clients write, and compares what it
+// acknowledged with what the next start finds. It does so twice for each signal, or as often as
+// CRASH_ROUNDS says.
 func TestCrash(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no SIGTERM")
-	}
+	needSignals(t)
 	t.Parallel()
 	rounds, err := strconv.Atoi(os.Getenv("CRASH_ROUNDS"))
 	if err != nil {
@@ -133,12 +131,15 @@ func TestCrash(t *testing.T) {
 				p := start(t, "-data", file, "-keys", keys)
 				shelves := make([]*shelf, 16)
 				var writers sync.WaitGroup
-				client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: len(shelves)}}
+				transport := &http.Transport{MaxIdleConnsPerHost: len(shelves)}
+				client := &http.Client{Transport: transport}
 				for i := range shelves {
 					shelves[i] = &shelf{t: t, url: p.url, client: client, pets: map[int64]string{}}
-					writers.Go(func() { shelves[i].write(fmt.Sprintf("writer %d in round %d", i, round)) })
+					writer := fmt.Sprintf("writer %d in round %d", i, round)
+					writers.Go(func() { shelves[i].write(writer) })
 				}
-				for range 100 + rand.IntN(500) { // reads do not wait for saves, so this can end at any step of one
+				// Reads do not wait for saves, so this can end at any step of one.
+				for range 100 + rand.IntN(500) {
 					send(t, "GET", p.url+"/pets", "unlimited", "")
 				}
 				p.Process.Signal(signal)
@@ -174,63 +175,12 @@ func TestCrash(t *testing.T) {
 						kept++
 					default:
 						lost++
-						t.Errorf("round %d: pet %d is %q, but %q was acknowledged", round, id, state, before)
+						t.Errorf("round %d: pet %d is %q, not %q", round, id, state, before)
 					}
 				}
 			}
-			t.Logf("%d writes were acknowledged, %d of them lost; %d more were kept", acknowledged, lost, kept)
+			t.Logf("%d writes were acknowledged, %d of them lost; %d more were kept",
+				acknowledged, lost, kept)
 		})
-	}
-}
-
-// TestSoak reads, writes and deletes at full speed for as many seconds as SOAK says. All that is created is deleted
-// again, so the memory in use must be the same halfway through and at the end.
-func TestSoak(t *testing.T) {
-	seconds, err := strconv.Atoi(os.Getenv("SOAK"))
-	if err != nil {
-		t.Skip("SOAK=60 runs it for a minute")
-	}
-	s := newService(t, freshFile(t))
-	var requests atomic.Int64
-	call := func(request, body string, want int) (location string) {
-		method, target, _ := strings.Cut(request, " ")
-		r := httptest.NewRequest(method, target, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer big")
-		w := httptest.NewRecorder()
-		if s.ServeHTTP(w, r); w.Code != want {
-			t.Errorf("%s: status %d: %s", request, w.Code, w.Body)
-		}
-		requests.Add(1)
-		return w.Header().Get("Location")
-	}
-	half := func() (heap uint64) {
-		end := time.Now().Add(time.Duration(seconds) * time.Second / 2)
-		var clients sync.WaitGroup
-		for range 8 {
-			clients.Go(func() {
-				for time.Now().Before(end) {
-					pet := call("POST /pets", `{"name":"brief","categoryId":1}`, 201)
-					id := strings.TrimPrefix(pet, "/pets/")
-					order := call("POST /store/orders", `{"petId":`+id+`}`, 201)
-					call("PUT "+pet, `{"name":"still brief","categoryId":2,"status":"sold"}`, 200)
-					call("PATCH /inventory/"+id, `{"quantity":5}`, 200)
-					call("GET /pets?limit=100", "", 200)
-					call("DELETE "+pet, "", 409)
-					call("DELETE "+order, "", 204)
-					call("DELETE "+pet, "", 204)
-				}
-			})
-		}
-		clients.Wait()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	middle := half()
-	end := half()
-	t.Logf("%d requests; heap %d KiB halfway through, %d KiB at the end", requests.Load(), middle>>10, end>>10)
-	if end > middle+middle/20 {
-		t.Errorf("the heap grew from %d to %d bytes", middle, end)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,37 +10,38 @@ import (
 	"time"
 )
 
-// statuses sends requests, each given as key, method and path, one a second, and returns the
-// statuses of the responses.
+// statuses sends requests, each given as method, path and perhaps another key than big, one a
+// second, and returns the statuses of the responses.
 func (s *service) statuses(requests string) string {
 	var all []string
 	for request := range strings.SplitSeq(requests, "; ") {
-		key, request, _ := strings.Cut(request, " ")
-		resp := s.do(request, `{"name":"Kiwi","categoryId":1}`, "Authorization: Bearer "+key)
+		words := append(strings.Fields(request), "big")
+		resp := s.do(words[0]+" "+words[1], kiwi, "Authorization: Bearer "+words[2])
 		all = append(all, fmt.Sprint(resp.StatusCode))
 		time.Sleep(time.Second)
 	}
 	return strings.Join(all, " ")
 }
 
+const kiwi = `{"name":"Kiwi","categoryId":1}`
+
 // With -fail M/N, the first M of every N requests that are let through fail.
 func TestFail(t *testing.T) {
-	hammer := "one GET /pets" + strings.Repeat("; one GET /pets", 10) // the last one is banned
+	hammer := "GET /pets one" + strings.Repeat("; GET /pets one", 10) // the last one is banned
 	for _, test := range []struct{ fail, requests, want string }{
-		{"", "big GET /pets; big GET /pets; big GET /pets", "200 200 200"},
-		{"1/1", "big GET /pets; big POST /pets; big GET /nothing; big PATCH /pets", "503 503 503 503"},
-		{"1/2", "big GET /pets; big POST /pets; big HEAD /pets; big GET /pets/1", "503 201 503 200"},
-		{"1/3", "big DELETE /pets/5; big POST /pets; big DELETE /pets/5", "503 201 204"},
-		{"2/3", strings.Repeat("big GET /pets; ", 6) + "big GET /pets", "503 503 200 503 503 200 503"},
-		{"1/2", "big GET /pets; free GET /pets; pro GET /pets; business GET /pets", "503 200 503 200"},
-		{"1/2", "big GET /pets; big GET /pets/77; big GET /pets; big PUT /pets/x", "503 404 503 400"},
-		{"1/2", "big GET /pets; big GET /nothing; big GET /pets; big PATCH /pets", "503 404 503 405"},
-		{"1/2", "wrong GET /pets; big GET /pets; wrong GET /pets; big GET /pets", "401 503 401 200"},
-		{"1/2", "one GET /pets; one GET /pets; one GET /pets; big GET /pets", "503 429 429 200"},
-		{"1/2", hammer + "; big GET /pets", "503" + strings.Repeat(" 429", 9) + " 403 200"},
-		{"1/1", "big GET /; big GET /openapi.json; big GET /healthz; big GET /docs/keys.json",
-			"200 200 200 200"},
-		{"1/1000000", "big GET /pets; big GET /pets", "503 200"},
+		{"", "GET /pets; GET /pets; GET /pets", "200 200 200"},
+		{"1/1", "GET /pets; POST /pets; GET /nothing; PATCH /pets", "503 503 503 503"},
+		{"1/2", "GET /pets; POST /pets; HEAD /pets; GET /pets/1", "503 201 503 200"},
+		{"1/3", "DELETE /pets/5; POST /pets; DELETE /pets/5", "503 201 204"},
+		{"2/3", "GET /pets" + strings.Repeat("; GET /pets", 6), "503 503 200 503 503 200 503"},
+		{"1/2", "GET /pets; GET /pets free; GET /pets pro; GET /pets forty", "503 200 503 200"},
+		{"1/2", "GET /pets; GET /pets/77; GET /pets; PUT /pets/x", "503 404 503 400"},
+		{"1/2", "GET /pets; GET /nothing; GET /pets; PATCH /pets", "503 404 503 405"},
+		{"1/2", "GET /pets wrong; GET /pets; GET /pets wrong; GET /pets", "401 503 401 200"},
+		{"1/2", "GET /pets one; GET /pets one; GET /pets one; GET /pets", "503 429 429 200"},
+		{"1/2", hammer + "; GET /pets", "503" + strings.Repeat(" 429", 9) + " 403 200"},
+		{"1/1", "GET /; GET /openapi.json; GET /healthz; GET /docs/keys.json", "200 200 200 200"},
+		{"1/1000000", "GET /pets; GET /pets", "503 200"},
 	} {
 		t.Run(test.fail+" "+test.requests, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *service) {
@@ -59,20 +59,32 @@ func TestFail(t *testing.T) {
 func TestWhatFailDoes(t *testing.T) {
 	s := newService(t, "")
 	s.fail.Set("1/1")
-	resp := s.do("POST /pets", `{"name":"Kiwi","categoryId":1}`, "Authorization: Bearer forty")
-	var e Error
-	if err := json.NewDecoder(resp.Body).Decode(&e); err != nil || !strings.Contains(e.Message, "-fail") {
-		t.Errorf("%v, message %q", err, e.Message)
-	}
+	s.expect("POST /pets", kiwi, 503, "The flag -fail asked for this error")
+	resp := s.do("POST /pets", kiwi, "Authorization: Bearer forty")
 	same(t, "Retry-After", "1", resp.Header.Get("Retry-After"))
 	same(t, "Location", "", resp.Header.Get("Location"))
 	same(t, "requests left", "39", resp.Header.Get("X-RateLimit-Remaining"))
 	s.restart(time.Minute, &options{})
-	s.expect(step{request: "GET /pets?after=5", status: 200, want: "[]"})
+	s.expect("GET /pets?after=5", "", 200, "[]")
 }
 
-// With -drop M/N, the first M of every N requests that are carried out get no response, but what
-// they change is saved.
+// try sends a request on a connection of its own, and returns the status, or "dropped" if there is
+// no response. On one that was used before, net/http would send the request a second time.
+func try(request, url, key string) string {
+	method, target, _ := strings.Cut(request, " ")
+	r, _ := http.NewRequest(method, url+target, strings.NewReader(kiwi))
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Close = true
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "dropped"
+	}
+	resp.Body.Close()
+	return fmt.Sprint(resp.StatusCode)
+}
+
+// With -drop M/N, the first M of every N requests that are carried out get no response. They are
+// counted against their key, and what they change is saved.
 func TestDrop(t *testing.T) {
 	for _, test := range []struct{ fail, drop, requests, want string }{
 		{"", "1/2", "POST /pets; POST /pets; GET /pets/6; GET /pets/7", "dropped 201 dropped 200"},
@@ -92,28 +104,22 @@ func TestDrop(t *testing.T) {
 			}
 			server := httptest.NewServer(s)
 			defer server.Close()
-			// Without connections that are kept, net/http does not send a request a second time.
-			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			var got []string
-			written := 0
+			written, left := 0, 39
 			for request := range strings.SplitSeq(test.requests, "; ") {
-				method, target, _ := strings.Cut(request, " ")
-				body := strings.NewReader(`{"name":"Kiwi","categoryId":1}`)
-				r, _ := http.NewRequest(method, server.URL+target, body)
-				r.Header.Set("Authorization", "Bearer big")
-				resp, err := client.Do(r)
-				if err != nil {
-					got = append(got, "dropped")
-				} else {
-					resp.Body.Close()
-					got = append(got, fmt.Sprint(resp.StatusCode))
-				}
-				if method == "POST" && (err != nil || resp.StatusCode == 201) {
+				status := try(request, server.URL, "forty")
+				got = append(got, status)
+				if strings.HasPrefix(request, "POST") && status != "503" {
 					written++
+				}
+				if !strings.Contains(test.requests, "/healthz") {
+					left--
 				}
 			}
 			same(t, "responses", test.want, strings.Join(got, " "))
 			same(t, "pets written", written, strings.Count(read(t, s.store.path), "Kiwi"))
+			s.drop.n, s.fail.n = 0, 0
+			same(t, "requests left", left, s.ask("forty").remaining)
 		})
 	}
 }
@@ -135,49 +141,47 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// With -minute 2s, the minute of keys and of strangers lasts two seconds, and a ban ten. A day is as
-// long as ever.
+// With -minute 2s, the minute of keys and of strangers lasts two seconds, and a ban ten. A day is
+// as long as ever.
 func TestMinute(t *testing.T) {
 	for _, test := range []struct {
-		requests   int // all at once
-		key        string
-		wait       time.Duration // before one more request, which gets
-		status     int
-		retryAfter string
+		requests int // all at once
+		key      string
+		wait     time.Duration
+		want     string // of one more request
 	}{
-		{1, "one", 0, 429, "2"},
-		{1, "one", 999 * time.Millisecond, 429, "2"},
-		{1, "one", time.Second, 429, "1"},
-		{1, "one", 2*time.Second - 1, 429, "1"},
-		{1, "one", 2 * time.Second, 200, ""},
-		{60, "free", time.Second, 429, "1"},
-		{60, "free", 2 * time.Second, 200, ""},
-		{60, "stranger", time.Second, 429, "1"},
-		{60, "stranger", 2 * time.Second, 401, ""},
-		{1, "both", 2 * time.Second, 429, "86398"},
+		{1, "one", 0, "429: 0 of 1 left, ends in 2 s, retry after 2 s"},
+		{1, "one", time.Second, "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
+		{1, "one", 2*time.Second - 1, "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
+		{1, "one", 2 * time.Second, "200: 0 of 1 left, ends in 2 s"},
+		{60, "free", time.Second, "429: 0 of 60 left, ends in 1 s, retry after 1 s"},
+		{60, "free", 2 * time.Second, "200: 59 of 60 left, ends in 2 s"},
+		{60, "stranger", time.Second, "429: 0 of 60 left, ends in 1 s, retry after 1 s"},
+		{60, "stranger", 2 * time.Second, "401: 59 of 60 left, ends in 2 s"},
+		{1, "both", 2 * time.Second, "429: 0 of 1 left, ends in 86398 s, retry after 86398 s"},
 	} {
-		inBubble(t, func(t *testing.T, s *service) {
-			s.restart(2*time.Second, &options{})
-			key := "Authorization: Bearer " + test.key
-			for range test.requests {
-				s.do("GET /pets", "", key)
-			}
-			time.Sleep(test.wait)
-			resp := s.do("GET /pets", "", key)
-			what := fmt.Sprint(test.key, " after ", test.wait)
-			same(t, what+": status", test.status, resp.StatusCode)
-			same(t, what+": Retry-After", test.retryAfter, resp.Header.Get("Retry-After"))
+		t.Run(fmt.Sprint(test.key, " after ", test.wait), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *service) {
+				s.restart(2*time.Second, &options{})
+				for range test.requests {
+					s.ask(test.key)
+				}
+				time.Sleep(test.wait)
+				s.expectRates(test.key, "%s", test.want)
+			})
 		})
 	}
-	inBubble(t, func(t *testing.T, s *service) {
-		s.restart(2*time.Second, &options{})
-		got := s.statuses("both GET /pets" + strings.Repeat("; both GET /pets", 10))
-		same(t, "statuses", "200"+strings.Repeat(" 429", 9)+" 403", got)
-		s.expectRates("both", rates{Status: 403, Limit: 1, ResetIn: 9, RetryAfter: 9})
-		time.Sleep(9*time.Second - 1)
-		s.expectRates("both", rates{Status: 403, Limit: 1, ResetIn: 1, RetryAfter: 1})
-		time.Sleep(1)
-		same(t, "status after the ban", 429, s.ask("both").Status)
+	t.Run("ban", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s *service) {
+			s.restart(2*time.Second, &options{})
+			s.ask("both")
+			s.expectStrikes("both")
+			s.expectRates("both", "403: 0 of 1 left, ends in 9 s, retry after 9 s")
+			time.Sleep(9*time.Second - 1)
+			s.expectRates("both", "403: 0 of 1 left, ends in 1 s, retry after 1 s")
+			time.Sleep(1)
+			same(t, "status after the ban", 429, s.ask("both").status)
+		})
 	})
 }
 
@@ -197,6 +201,8 @@ func TestVerbose(t *testing.T) {
 		s.do("GET /pets", "")
 	}()
 	got := durations.ReplaceAllString(s.log.String(), " TIME\n")
-	want := "GET \"/pets\" 200 TIME\nDELETE \"/pets/\\nevil\" 401 TIME\nGET \"/pets\" dropped TIME\n"
-	same(t, "log", want, got)
+	same(t, "log", `GET "/pets" 200 TIME
+DELETE "/pets/\nevil" 401 TIME
+GET "/pets" dropped TIME
+`, got)
 }

@@ -48,8 +48,8 @@ type network struct {
 	listener pipeListener
 }
 
-// withNetwork runs the test on a server with the given -delay, in fake time. The bubble ends only when no goroutine of
-// the server is left.
+// withNetwork runs the test on a server with the given -delay, in fake time. The bubble ends only
+// when no goroutine of the server is left.
 func withNetwork(t *testing.T, delay time.Duration, test func(*testing.T, network)) {
 	inBubble(t, func(t *testing.T, s *service) {
 		s.delay = delay
@@ -60,7 +60,8 @@ func withNetwork(t *testing.T, delay time.Duration, test func(*testing.T, networ
 	})
 }
 
-// dial waits until the server accepts the connection, and returns it and what is closed once the server has closed it.
+// dial waits until the server accepts the connection, and returns it and what is closed once the
+// server has closed it.
 func (n network) dial() (client net.Conn, closed <-chan struct{}) {
 	client, accepted := net.Pipe()
 	end := make(chan struct{})
@@ -68,13 +69,16 @@ func (n network) dial() (client net.Conn, closed <-chan struct{}) {
 	return client, end
 }
 
-// The starts of two requests. The first still lacks the empty line after its header, and the second its body.
+// The starts of two requests with the key big. The first still lacks the empty line after its
+// header, and the second its body.
 const (
-	getPets  = "GET /pets HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"
-	longPost = "POST /pets HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000\r\n\r\n"
+	asBig    = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"
+	getPets  = "GET /pets" + asBig
+	longPost = "POST /pets" + asBig + "Content-Length: 1000\r\n\r\n"
 )
 
 func TestSlowClients(t *testing.T) {
+	const request = getPets + "\r\n"
 	for _, test := range []struct {
 		name, start, drip string // what is sent at once, and then a byte a second
 		reads             bool
@@ -84,12 +88,12 @@ func TestSlowClients(t *testing.T) {
 		{"slow header", getPets, "X-Slow: " + strings.Repeat("x", 100), true, 0, 5 * time.Second},
 		{"slow body", longPost + "{", strings.Repeat(" ", 999), true, 0, 5 * time.Second},
 		{"body shorter than its length", longPost + "{}", "", true, 0, 5 * time.Second},
-		{"never reads", getPets + "\r\n", "", false, 0, 10 * time.Second},
-		{"idle after a request", getPets + "\r\n", "", true, 0, time.Minute},
+		{"never reads", request, "", false, 0, 10 * time.Second},
+		{"idle after a request", request, "", true, 0, time.Minute},
 		// The time of a second request counts from its fourth byte.
-		{"slow second request", getPets + "\r\n", getPets + strings.Repeat("x", 100), true, 0, 9 * time.Second},
-		{"never reads, with a delay", getPets + "\r\n", "", false, 8 * time.Second, 18 * time.Second},
-		{"idle after a delay", getPets + "\r\n", "", true, 8 * time.Second, 68 * time.Second},
+		{"slow second request", request, getPets, true, 0, 9 * time.Second},
+		{"never reads, with a delay", request, "", false, 8 * time.Second, 18 * time.Second},
+		{"idle after a delay", request, "", true, 8 * time.Second, 68 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			withNetwork(t, test.delay, func(t *testing.T, n network) {
@@ -115,14 +119,15 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// Most of what may be wrong with a request is up to net/http. These are the rules that this program adds.
+// Most of what may be wrong with a request is up to net/http. These are the rules that this program
+// adds.
 func TestRawRequests(t *testing.T) {
 	const chunked, closing = "Transfer-Encoding: chunked\r\n\r\n", "Connection: close\r\n\r\n"
-	post := "POST /categories HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"
+	const post = "POST /categories" + asBig
 	body := `{"name":"x"}`
 	chunks := "c\r\n" + body + "\r\n0\r\n\r\n"
 	tooLarge := "20000\r\n" + strings.Repeat("x", 0x20000) + "\r\n0\r\n\r\n"
-	headerOf := func(size int) string { // the start of a GET whose header, with its last line, is that long
+	headerOf := func(size int) string { // all but the last lines of a GET with a header that long
 		return getPets + "X-Big: " + strings.Repeat("x", size-len(getPets)-len(closing)-9) + "\r\n"
 	}
 	for _, test := range []struct {
@@ -161,12 +166,12 @@ func TestRawRequests(t *testing.T) {
 	}
 }
 
-// A request that is refused before its body is read is answered at once, although the client holds the body back: until
-// it gets a go-ahead (Expect: 100-continue), or because it is slow.
+// A request that is refused before its body is read is answered at once, although the client holds
+// the body back: until it gets a go-ahead (Expect: 100-continue), or because it is slow.
 func TestBodyHeldBack(t *testing.T) {
 	const (
-		waits = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n"
-		slow  = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\nContent-Length: 1000000\r\n"
+		waits = asBig + "Content-Length: 1000\r\nExpect: 100-continue\r\n"
+		slow  = asBig + "Content-Length: 1000000\r\n"
 		large = slow + "Expect: 100-continue\r\n"
 	)
 	for _, test := range []struct {
@@ -203,15 +208,14 @@ func TestBodyHeldBack(t *testing.T) {
 				t.Errorf("%s: %v", test.request, err)
 				return
 			}
-			if took := time.Since(begin); resp.StatusCode != test.status || took != 0 {
-				t.Errorf("%s: status %d after %v, want %d at once", test.request, resp.StatusCode, took, test.status)
-			}
+			same(t, test.request+": status", test.status, resp.StatusCode)
+			same(t, test.request+": time", 0*time.Second, time.Since(begin))
 		})
 	}
 }
 
-// A shutdown waits for a request that takes too long because its client does not read, and cuts it off after 10
-// seconds.
+// A shutdown waits for a request that takes too long because its client does not read, and cuts it
+// off after 10 seconds.
 func TestGraceRunsOut(t *testing.T) {
 	// The response has until 18 seconds after the request.
 	withNetwork(t, 8*time.Second, func(t *testing.T, n network) {

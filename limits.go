@@ -16,8 +16,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// plans say how many requests a key may send. A key of the plan enterprise sets its own limits.
-var plans = map[string]struct{ perMinute, perDay int }{
+// A plan says how many requests a key may send.
+type plan struct{ perMinute, perDay int }
+
+// plans are those with fixed limits. A key of the plan enterprise sets its own.
+var plans = map[string]plan{
 	"free":     {60, 1000},
 	"pro":      {300, 10_000},
 	"business": {1000, 100_000},
@@ -31,17 +34,16 @@ const demoKeys = `[
 {"key": "demo-enterprise", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}
 ]`
 
-// A keyEntry is an entry of the keys file. Its limits are nil if they were left out; validate gives
-// it those of its plan.
+// A keyEntry is an entry of the keys file. A limit that was left out is nil.
 type keyEntry struct {
-	key, plan         string
+	key, planName     string
 	perMinute, perDay *int
 }
 
 func (e *keyEntry) fields() []field {
 	return []field{
 		need("key", aString, &e.key),
-		need("plan", aString, &e.plan),
+		need("plan", aString, &e.planName),
 		may("perMinute", anInteger, &e.perMinute),
 		may("perDay", anInteger, &e.perDay),
 	}
@@ -52,20 +54,18 @@ func (e *keyEntry) validate() error {
 	if e.key == "" || strings.ContainsFunc(e.key, invisible) {
 		return invalid("key must be visible ASCII characters without spaces.")
 	}
-	if e.plan == "enterprise" {
+	if e.planName == "enterprise" {
 		if !isLimit(e.perMinute) || !isLimit(e.perDay) {
 			return invalid("This plan needs perMinute and perDay, from 1 to %d.", math.MaxInt32)
 		}
 		return nil
 	}
-	p, ok := plans[e.plan]
-	if !ok {
+	if _, ok := plans[e.planName]; !ok {
 		return invalid("plan must be free, pro, business or enterprise.")
 	}
 	if e.perMinute != nil || e.perDay != nil {
 		return invalid("perMinute and perDay are for the enterprise plan only.")
 	}
-	e.perMinute, e.perDay = &p.perMinute, &p.perDay
 	return nil
 }
 
@@ -75,7 +75,7 @@ func isLimit(n *int) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
 type quota struct {
 	limit, remaining int
 	reset            time.Time
-	wait             time.Duration // until a request that failed is worth sending again; or 0
+	wait             time.Duration // after a refusal, how long; otherwise 0
 }
 
 // setHeaders sets the rate headers and, if there is a wait, Retry-After (RFC 9110, section 10.2.3).
@@ -92,8 +92,11 @@ func (q quota) setHeaders(header http.Header) {
 }
 
 // A window only counts down: it lets a number of requests through until its end, and the next
-// request begins it anew. Its limiter has a rate of 0: it starts with a token for each request and
-// gets none back. At another rate it would be a bucket that refills.
+// request begins it anew.
+//
+// Its limiter does the counting. It starts with that number of tokens, a request takes one, and at
+// a rate of 0 per second none comes back. With another rate, the window would be a bucket that
+// refills.
 type window struct {
 	limit   int
 	length  time.Duration
@@ -128,23 +131,13 @@ func (w *window) refuse(now time.Time) (quota, error) {
 // A client is whoever sends requests with a key.
 type client struct {
 	minute, day *window
-	strikes     int       // since a request was let through, a long pause, or a ban
-	lastStrike  time.Time // the first refusal in the second of the last strike
+	strikes     int
+	lastStrike  time.Time
 	banEnd      time.Time
 }
 
-const (
-	maxStrikes = 10
-	longPause  = 5 * time.Second // after which the strikes before it no longer count
-	banMinutes = 5               // of the limits
-)
-
 // spend takes a request from both windows of the client. If one of them is used up, it takes none,
 // and returns the error rate_limited; for a banned key, key_banned.
-//
-// Each second in which a key is refused is a strike, and the tenth is a ban. So a burst, all in one
-// second, is one strike; a client that asks every second is banned at its tenth refusal; and one
-// that doubles its wait, from a second on, soon makes a long pause and is never banned.
 func (c *client) spend(now time.Time) (quota, error) {
 	if now.Before(c.banEnd) {
 		return c.refuseBanned(now)
@@ -158,27 +151,47 @@ func (c *client) spend(now time.Time) (quota, error) {
 		c.strikes = 0
 		return w.quota(now), nil
 	}
-	if now.Unix() <= c.lastStrike.Unix() { // the same second, or an older request, overtaken
-		return w.refuse(now)
+	if c.strike(now) {
+		return c.refuseBanned(now)
 	}
-	if now.Sub(c.lastStrike) > longPause {
+	return w.refuse(now)
+}
+
+const (
+	maxStrikes  = 10
+	strikePause = 5 * time.Second
+	banMinutes  = 5 // of the limits
+)
+
+// strike is called for a request that is refused. Each second with such a request is a strike, and
+// the key is banned at the tenth. Strikes are counted from 1 again after a request that was let
+// through, and after a pause between two of them. So a burst, all in one second, is one strike, and
+// a client that asks every second is banned at its tenth refusal.
+func (c *client) strike(now time.Time) (banned bool) {
+	if now.Unix() <= c.lastStrike.Unix() { // less, if requests overtake each other
+		return false
+	}
+	if now.Sub(c.lastStrike) > strikePause {
 		c.strikes = 0
 	}
 	c.strikes++
 	c.lastStrike = now
 	if c.strikes < maxStrikes {
-		return w.refuse(now)
+		return false
 	}
 	c.strikes = 0
 	c.banEnd = now.Add(banMinutes * c.minute.length)
-	return c.refuseBanned(now)
+	return true
 }
 
-// tighter returns the window with fewer requests left. If both have as many, perhaps none, it is
-// the one that ends later, so that who waits for its end is let through.
+// tighter returns the window with fewer requests left. If both are used up, it is the one that ends
+// later: only then is the next request let through. The same goes for any other tie.
 func (c *client) tighter(now time.Time) *window {
 	inMinute, inDay := c.minute.remaining(now), c.day.remaining(now)
-	if inDay < inMinute || inDay == inMinute && c.day.end.After(c.minute.end) {
+	if inDay < inMinute {
+		return c.day
+	}
+	if inDay == inMinute && c.day.end.After(c.minute.end) {
 		return c.day
 	}
 	return c.minute
@@ -192,7 +205,8 @@ func (c *client) refuseBanned(now time.Time) (quota, error) {
 
 // Limits counts the requests of each key, and of strangers: all those without a valid key.
 type Limits struct {
-	demoHost string // under which the demo keys count, see isOwn; empty if they are not in use
+	demo bool   // the keys are the demo keys, which are public: see isOwn
+	host string // of -addr
 
 	mu        sync.Mutex                    // guards what follows
 	clients   map[[sha256.Size]byte]*client // by the hash of the key
@@ -201,10 +215,11 @@ type Limits struct {
 
 // newLimits reads keys in the form of the keys file, a JSON array of entries. An error in an entry
 // says which one it is, and quotes no value. The minute of the limits may be shorter than a minute.
-// If the keys are the demo keys, demoHost is the host of -addr; otherwise it is empty.
-func newLimits(keys []byte, minute time.Duration, demoHost string) (*Limits, error) {
+// The host is that of -addr.
+func newLimits(keys []byte, minute time.Duration, host string) (*Limits, error) {
 	l := &Limits{
-		demoHost:  demoHost,
+		demo:      string(keys) == demoKeys,
+		host:      host,
 		clients:   map[[sha256.Size]byte]*client{},
 		strangers: &window{limit: plans["free"].perMinute, length: minute},
 	}
@@ -224,9 +239,13 @@ func newLimits(keys []byte, minute time.Duration, demoHost string) (*Limits, err
 		if l.clients[hash] != nil {
 			return nil, fmt.Errorf("entry %d: The key is given twice.", i+1)
 		}
+		p, ok := plans[entry.planName]
+		if !ok {
+			p = plan{*entry.perMinute, *entry.perDay}
+		}
 		l.clients[hash] = &client{
-			minute: &window{limit: *entry.perMinute, length: minute},
-			day:    &window{limit: *entry.perDay, length: 24 * time.Hour},
+			minute: &window{limit: p.perMinute, length: minute},
+			day:    &window{limit: p.perDay, length: 24 * time.Hour},
 		}
 	}
 	return l, nil
@@ -238,10 +257,10 @@ func newLimits(keys []byte, minute time.Duration, demoHost string) (*Limits, err
 // Keys are looked up by their hash, so the time it takes says nothing about how much of a guessed
 // key is right.
 func (l *Limits) admit(r *http.Request, now time.Time) (quota, error) {
-	now = now.Round(0) // the wall clock: the other may stand still while the computer sleeps
+	now = now.Round(0) // without the monotonic clock, which may stand still during a sleep
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.demoHost != "" && !l.isOwn(r.Host) {
+	if l.demo && !l.isOwn(r.Host) {
 		return l.spendStranger(now, "The demo keys count only where the host of the URL is "+
 			"localhost, an IP address or the one of -addr; use such a URL.")
 	}
@@ -252,13 +271,13 @@ func (l *Limits) admit(r *http.Request, now time.Time) (quota, error) {
 		"A valid API key is required; send it as Authorization: Bearer KEY.")
 }
 
-// isOwn reports whether a Host names this computer: localhost, an IP address or demoHost. A web
-// page elsewhere can make its own name lead here (DNS rebinding) and use the demo keys, which are
-// public; but its requests have that name as their Host.
+// isOwn reports whether a Host is an IP address, localhost or the host of -addr. A web page
+// elsewhere can make its own name lead to this computer (DNS rebinding), to use the demo keys; but
+// then its requests have that name as their Host.
 func (l *Limits) isOwn(host string) bool {
 	name := (&url.URL{Host: host}).Hostname() // without a port and brackets
 	_, err := netip.ParseAddr(name)
-	return err == nil || strings.EqualFold(name, "localhost") || strings.EqualFold(name, l.demoHost)
+	return err == nil || strings.EqualFold(name, "localhost") || strings.EqualFold(name, l.host)
 }
 
 // requestKey returns the key that the request carries, or "". It is in the header Authorization
@@ -282,5 +301,6 @@ func (l *Limits) spendStranger(now time.Time, message string) (quota, error) {
 		return l.strangers.refuse(now)
 	}
 	l.strangers.take(now)
-	return l.strangers.quota(now), newError(http.StatusUnauthorized, "%s", message)
+	return l.strangers.quota(now), newError(http.StatusUnauthorized, "%s", message).
+		with(http.Header{"Www-Authenticate": {"Bearer"}})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,10 +13,11 @@ import (
 )
 
 // A shape is a type that a JSON object is decoded into: the body of a request, an entry of the keys
-// file, the file of the store or a record in it. NewPet, below, is one.
+// file, the file of the store or a record in it. For example, a NewPet needs a name and a
+// categoryId, and may have a status.
 //
 // encoding/json alone would take "Name" for name, ignore null, let the last of two equal names
-// count, and not tell a missing field from a zero one. So it decodes the values only, and decode
+// count, and not tell a missing field from a zero one. So it decodes just the values, and decode
 // does the rest. The json tags of a shape are for encoding.
 type shape interface {
 	fields() []field
@@ -28,16 +30,11 @@ type field struct {
 	mustBe   string // what its value must be, for messages
 	target   any    // a pointer to where its value goes
 	required bool
-	given    bool // decode has met it
 }
 
-func need(name, mustBe string, target any) field {
-	return field{name: name, mustBe: mustBe, target: target, required: true}
-}
+func need(name, mustBe string, target any) field { return field{name, mustBe, target, true} }
 
-func may(name, mustBe string, target any) field {
-	return field{name: name, mustBe: mustBe, target: target}
-}
+func may(name, mustBe string, target any) field { return field{name, mustBe, target, false} }
 
 const (
 	aString    = "a string"
@@ -48,48 +45,57 @@ const (
 	aList      = "an array"
 )
 
-// decode decodes a JSON object into a shape and validates it. The error, for the client, names the
-// first member that is wrong in itself or, if there is none, a field that is missing.
+// decode decodes a JSON object into a shape and validates it. The error is for the client, and
+// names one field that is wrong: an unknown one, if there is any, or else the first of the shape's.
 func decode(data []byte, into shape) error {
-	if err := checkJSON(data); err != nil {
+	values, err := splitObject(data)
+	if err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data)) // has no errors of its own: the syntax is checked
-	if start, _ := dec.Token(); start != json.Delim('{') {
-		return invalid("The JSON must be one object.")
-	}
 	fields := into.fields()
-	for dec.More() {
-		if err := decodeMember(dec, fields); err != nil {
-			return err
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
+			return invalid("The field %.40q is unknown; leave it out.", name)
 		}
 	}
 	for _, f := range fields {
-		if f.required && !f.given {
+		value, given := values[f.name]
+		if f.required && !given {
 			return invalid("%s is missing; it must be %s.", f.name, f.mustBe)
+		}
+		if given && (string(value) == "null" || json.Unmarshal(value, f.target) != nil) {
+			return invalid("%s must be %s.", f.name, f.mustBe)
 		}
 	}
 	return into.validate()
 }
 
-// decodeMember decodes the next member, a name and a value, into the field of that name.
-func decodeMember(dec *json.Decoder, fields []field) error {
-	name, _ := dec.Token()
-	i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
-	if i < 0 {
-		return invalid("The field %.40q is unknown; leave it out.", name)
+// splitObject returns the values of a JSON object by their names, none of which may be given twice.
+func splitObject(data []byte) (map[string]json.RawMessage, error) {
+	if err := checkJSON(data); err != nil {
+		return nil, err
 	}
-	f := &fields[i]
-	if f.given {
-		return invalid("%s is given twice; leave one out.", f.name)
+	dec := json.NewDecoder(bytes.NewReader(data)) // fails no more, since the syntax is checked
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return nil, invalid("The JSON must be one object.")
 	}
-	f.given = true
-	var value json.RawMessage
-	dec.Decode(&value)
-	if string(value) == "null" || json.Unmarshal(value, f.target) != nil {
-		return invalid("%s must be %s.", f.name, f.mustBe)
+	values := map[string]json.RawMessage{}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name := token.(string)
+		if _, given := values[name]; given {
+			return nil, invalid("The field %.40q is given twice; leave one out.", name)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		values[name] = value
 	}
-	return nil
+	return values, nil
 }
 
 // checkJSON returns an error unless data is one JSON value in UTF-8 (RFC 8259).
@@ -99,7 +105,7 @@ func checkJSON(data []byte) error {
 	}
 	err := json.Unmarshal(data, new(json.RawMessage)) // just checks the syntax
 	if fault, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return malformed(data[:max(0, int(fault.Offset)-1)], fault.Error())
+		return malformed(data[:max(0, fault.Offset-1)], fault.Error()) // Offset is behind the fault
 	}
 	for i := 0; i < len(data); { // encoding/json would replace what is not UTF-8
 		r, size := utf8.DecodeRune(data[i:])
@@ -153,7 +159,7 @@ type NewPet struct {
 	Status     PetStatus `json:"status"`
 }
 
-// fields also sets the default status, which stays if the object has none.
+// fields also sets the default status, which stays unless the object has another.
 func (p *NewPet) fields() []field {
 	p.Status = Available
 	return []field{

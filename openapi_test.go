@@ -3,12 +3,12 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http/httptest"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +17,8 @@ import (
 	"testing/synctest"
 )
 
-// A description is what the tests read of docs/openapi.json, with every $ref replaced by what it refers to.
+// A description is what the tests read of docs/openapi.json, with every $ref replaced by what it
+// refers to.
 type description struct {
 	OpenAPI string
 	Info    struct{ Title, Version, Description string }
@@ -115,25 +116,16 @@ func (s schema) types() map[string]string {
 	return types
 }
 
-func readDescription(t testing.TB) description {
-	t.Helper()
-	d, err := parseDescription()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-var parseDescription = sync.OnceValues(func() (d description, err error) {
+// theDescription reads docs/openapi.json, once.
+var theDescription = sync.OnceValue(func() (d description) {
 	text, err := documents.ReadFile("docs/openapi.json")
-	if err != nil {
-		return d, err
-	}
 	var document any
-	if err := json.Unmarshal(text, &document); err != nil {
-		return d, err
+	if err := errors.Join(err, json.Unmarshal(text, &document)); err != nil {
+		panic(err)
 	}
-	err = json.Unmarshal(encode(dereference(document, document)), &d)
+	if err := json.Unmarshal(encode(dereference(document, document)), &d); err != nil {
+		panic(err)
+	}
 	d.operations = map[string]describedOperation{}
 	for path, operations := range d.Paths {
 		for method, operation := range operations {
@@ -142,7 +134,7 @@ var parseDescription = sync.OnceValues(func() (d description, err error) {
 			d.operations[strings.ToUpper(method)+" "+pattern] = operation
 		}
 	}
-	return d, err
+	return d
 })
 
 // dereference replaces each {"$ref": "#/a/b"} in a value by what the document has at a and b.
@@ -171,76 +163,74 @@ func dereference(value, document any) any {
 	return value
 }
 
-// The operations are written out here, so that none changes by accident. If you change one on purpose, change its line.
+// The operations are written out here, with the statuses that not all of them have, so that none
+// changes by accident. If you change one on purpose, change its line.
 func TestDescription(t *testing.T) {
-	d := readDescription(t)
-	var got []string
-	for pattern := range operations {
-		o := d.operations[pattern]
-		mark := o.Stability + o.Sunset
+	d := theDescription()
+	ofAll := []string{"401", "403", "429", "500", "503"}
+	got := map[string]string{}
+	for pattern, o := range d.operations {
+		line := fmt.Sprint(o.OperationID, " ", o.Tags)
+		for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
+			if !slices.Contains(ofAll, status) {
+				line += " " + status
+			}
+		}
+		for _, status := range ofAll {
+			if _, ok := o.Responses[status]; !ok {
+				line += " without " + status
+			}
+		}
 		if o.HideTryIt {
-			mark += "no try-out"
+			line += " no try-out"
 		}
-		statuses := slices.Sorted(maps.Keys(o.Responses))
-		line := fmt.Sprint(pattern, " ", o.OperationID, " ", o.Tags, " ", statuses, " ", mark)
-		got = append(got, strings.TrimSpace(line))
+		got[pattern] = strings.TrimSpace(line + " " + o.Stability + o.Sunset)
 	}
-	want := []string{
-		"GET /pets listPets [animals] [200 400 401 403 429 500 503]",
-		"POST /pets createPet [animals] [201 400 401 403 413 415 429 500 503]",
-		"GET /pets/{id} getPet [animals] [200 400 401 403 404 429 500 503] 2030-12-05",
-		"PUT /pets/{id} replacePet [animals] [200 400 401 403 404 413 415 429 500 503]",
-		"DELETE /pets/{id} deletePet [animals] [204 400 401 403 404 409 429 500 503]",
-		"GET /categories listCategories [categories] [200 400 401 403 429 500 503]",
-		"POST /categories createCategory [categories] [201 400 401 403 413 415 429 500 503]",
-		"GET /categories/{id} getCategory [categories] [200 400 401 403 404 429 500 503]",
-		"PUT /categories/{id} replaceCategory [categories] [200 400 401 403 404 413 415 429 500 503]",
-		"DELETE /categories/{id} deleteCategory [categories] [204 400 401 403 404 409 429 500 503]",
-		"GET /store/orders listOrders [orders] [200 400 401 403 429 500 503] no try-out",
-		"POST /store/orders createOrder [orders] [201 400 401 403 413 415 429 500 503]",
-		"GET /store/orders/{id} getOrder [orders] [200 400 401 403 404 429 500 503]",
-		"PUT /store/orders/{id} replaceOrder [orders] [200 400 401 403 404 409 413 415 429 500 503]",
-		"DELETE /store/orders/{id} cancelOrder [orders] [204 400 401 403 404 409 429 500 503] beta",
-		"GET /inventory listInventory [inventory] [200 400 401 403 429 500 503]",
-		"GET /inventory/{id} getInventory [inventory] [200 400 401 403 404 429 500 503]",
-		"PATCH /inventory/{id} updateInventory [inventory] [200 400 401 403 404 413 415 429 500 503] experimental",
-	}
-	for _, line := range want {
-		if !slices.Contains(got, line) {
-			t.Errorf("want the operation %s", line)
-		}
-	}
-	for _, line := range got {
-		if !slices.Contains(want, line) {
-			t.Errorf("got the operation %s", line)
-		}
-	}
-	same(t, "number of described operations", len(want), len(d.operations))
+	same(t, "operations", map[string]string{
+		"GET /pets":                 "listPets [animals] 200 400",
+		"POST /pets":                "createPet [animals] 201 400 413 415",
+		"GET /pets/{id}":            "getPet [animals] 200 400 404 2030-12-05",
+		"PUT /pets/{id}":            "replacePet [animals] 200 400 404 413 415",
+		"DELETE /pets/{id}":         "deletePet [animals] 204 400 404 409",
+		"GET /categories":           "listCategories [categories] 200 400",
+		"POST /categories":          "createCategory [categories] 201 400 413 415",
+		"GET /categories/{id}":      "getCategory [categories] 200 400 404",
+		"PUT /categories/{id}":      "replaceCategory [categories] 200 400 404 413 415",
+		"DELETE /categories/{id}":   "deleteCategory [categories] 204 400 404 409",
+		"GET /store/orders":         "listOrders [orders] 200 400 no try-out",
+		"POST /store/orders":        "createOrder [orders] 201 400 413 415",
+		"GET /store/orders/{id}":    "getOrder [orders] 200 400 404",
+		"PUT /store/orders/{id}":    "replaceOrder [orders] 200 400 404 409 413 415",
+		"DELETE /store/orders/{id}": "cancelOrder [orders] 204 400 404 409 beta",
+		"GET /inventory":            "listInventory [inventory] 200 400",
+		"GET /inventory/{id}":       "getInventory [inventory] 200 400 404",
+		"PATCH /inventory/{id}":     "updateInventory [inventory] 200 400 404 413 415 experimental",
+	}, got)
+	same(t, "patterns", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(operations)))
 
-	names := slices.Collect(maps.Keys(d.Components.Schemas))
-	names = slices.AppendSeq(names, maps.Keys(d.Components.SecuritySchemes))
+	var tags []string
 	for _, tag := range d.Tags {
-		names = append(names, cmp.Or(tag.Parent, "-")+"/"+tag.Name)
+		tags = append(tags, tag.Parent+"/"+tag.Name)
 	}
-	slices.Sort(names)
-	wantNames := []string{
-		"-/Pets", "-/Store",
-		"Category", "Error", "InventoryItem", "InventoryUpdate", "NewCategory", "NewPet", "Order",
-		"Pet", "PetStatus", "Pets",
-		"Pets/animals", "Pets/categories", "Store/inventory", "Store/orders",
-		"apiKeyAuth", "bearerAuth",
-	}
-	same(t, "names", wantNames, names)
-	if d.OpenAPI != "3.0.3" || d.Info.Version != "1.0.0" || d.Info.Title != "Petstore API" || len(d.Servers) != 1 ||
-		d.Servers[0].URL != "{base_url}" || d.Servers[0].Variables["base_url"].Default != "http://localhost:8080" ||
-		!d.operations["GET /pets/{id}"].Deprecated {
-		t.Errorf("the description says %s, %+v, %+v", d.OpenAPI, d.Info, d.Servers)
+	same(t, "tags", []string{"/Pets", "Pets/animals", "Pets/categories",
+		"/Store", "Store/orders", "Store/inventory"}, tags)
+	same(t, "schemas", []string{"Category", "Error", "InventoryItem", "InventoryUpdate",
+		"NewCategory", "NewPet", "Order", "Pet", "PetStatus", "Pets"},
+		slices.Sorted(maps.Keys(d.Components.Schemas)))
+	same(t, "ways to send a key", []string{"apiKeyAuth", "bearerAuth"},
+		slices.Sorted(maps.Keys(d.Components.SecuritySchemes)))
+	same(t, "version and title", "3.0.3 1.0.0 Petstore API",
+		d.OpenAPI+" "+d.Info.Version+" "+d.Info.Title)
+	same(t, "getPet is deprecated", true, d.operations["GET /pets/{id}"].Deprecated)
+	if len(d.Servers) != 1 || d.Servers[0].URL != "{base_url}" ||
+		d.Servers[0].Variables["base_url"].Default != "http://localhost:8080" {
+		t.Errorf("servers: %+v", d.Servers)
 	}
 }
 
 // The reference page shows these texts of the description.
 func TestTextsOfTheDescription(t *testing.T) {
-	d := readDescription(t)
+	d := theDescription()
 	needs := func(what string, texts ...string) {
 		t.Helper()
 		if slices.Contains(texts, "") {
@@ -279,19 +269,20 @@ func TestTextsOfTheDescription(t *testing.T) {
 				examples(request+", status "+status, response.content)
 			}
 			for name, header := range response.Headers {
-				needs(request+", status "+status+", header "+name, header.Description, header.Schema.Type)
+				needs(request+" "+status+", header "+name, header.Description, header.Schema.Type)
 			}
 		}
 	}
 	text := read(t, "docs/openapi.json")
-	ignored := regexp.MustCompile(`"(oneOf|anyOf|not|nullable|exclusiveMinimum|exclusiveMaximum|minItems|multipleOf)":`)
+	ignored := regexp.MustCompile(
+		`"(oneOf|anyOf|not|nullable|exclusiveMinimum|exclusiveMaximum|minItems|multipleOf)":`)
 	if unread := ignored.FindAllString(text, -1); unread != nil {
 		t.Errorf("the page does not read %s", unread)
 	}
 }
 
-// The page loads nothing that the server does not have, and none of its scripts makes HTML or code of a text. All else
-// about it is tested in a browser.
+// The page loads nothing that the server does not have, and none of its scripts makes HTML or code
+// of a text. All else about it is tested in a browser.
 func TestFilesOfThePage(t *testing.T) {
 	s := freshService(t)
 	scripts, err := filepath.Glob("docs/*.js")
@@ -299,8 +290,8 @@ func TestFilesOfThePage(t *testing.T) {
 		t.Fatalf("scripts: %q, %v", scripts, err)
 	}
 	text := read(t, "docs/index.html")
-	unsafe := regexp.MustCompile(`(?i)(inner|outer|adjacent|set|parse)\w*html|parseFromString|contextualFragment|` +
-		`srcdoc|document\.write|\beval\b|new Function|https?://`)
+	unsafe := regexp.MustCompile(`(?i)(inner|outer|adjacent|set|parse)\w*html|parseFromString|` +
+		`contextualFragment|srcdoc|document\.write|\beval\b|new Function|https?://`)
 	for _, script := range scripts {
 		source := read(t, script)
 		if found := unsafe.FindAllString(source, -1); found != nil {
@@ -319,80 +310,65 @@ func TestFilesOfThePage(t *testing.T) {
 		}
 	}
 	for file := range needed {
-		same(t, file+", which the page needs: status", 200, s.do("GET "+file, "", "Authorization").StatusCode)
+		resp := s.do("GET "+file, "", "Authorization")
+		same(t, file+", which the page needs: status", 200, resp.StatusCode)
 	}
 }
 
 // jsonType returns the type of a JSON value, as the description calls it.
 func jsonType(value []byte) string {
-	types := map[byte]string{'{': "object", '[': "array", '"': "string", 't': "boolean", 'f': "boolean"}
+	types := map[byte]string{
+		'{': "object", '[': "array", '"': "string", 't': "boolean", 'f': "boolean"}
 	return cmp.Or(types[value[0]], "integer")
 }
 
-// The properties of a described body are the fields that the program decodes.
+// The properties of a described body are the fields that the program decodes. Their bounds are
+// those that the other tests require of it.
 func TestDescribedBodies(t *testing.T) {
-	d := readDescription(t)
-	for _, test := range []struct {
-		schema string
-		shape  shape
-	}{
-		{"NewPet", new(NewPet)},
-		{"NewCategory", new(NewCategory)},
-		{"Order", new(OrderBody)},
-		{"InventoryUpdate", new(InventoryUpdate)},
+	schemas := theDescription().Components.Schemas
+	got := map[string]string{}
+	for name, shape := range map[string]shape{
+		"NewPet":          new(NewPet),
+		"NewCategory":     new(NewCategory),
+		"Order":           new(OrderBody),
+		"InventoryUpdate": new(InventoryUpdate),
 	} {
-		types := map[string]string{}
-		var required []string
-		for _, field := range test.shape.fields() {
-			goType := reflect.TypeOf(field.target).Elem()
-			if goType.Kind() == reflect.Pointer { // optional
-				goType = goType.Elem()
-			}
-			types[field.name] = jsonType(encode(reflect.Zero(goType).Interface()))
+		described := schemas[name]
+		for _, field := range shape.fields() {
+			property := described.Properties[field.name]
+			line := property.whole().Type
 			if field.required {
-				required = append(required, field.name)
+				line += " required"
 			}
-		}
-		described := d.Components.Schemas[test.schema]
-		same(t, test.schema+": properties", types, described.types())
-		same(t, test.schema+": required", required, described.Required)
-	}
-}
-
-// What the other tests require of the program, the description says too.
-func TestDescribedBounds(t *testing.T) {
-	d := readDescription(t)
-	var got []string
-	for _, name := range []string{"NewPet", "NewCategory", "Order", "InventoryUpdate"} {
-		for property, schema := range d.Components.Schemas[name].Properties {
-			line := name + "." + property
-			if from := cmp.Or(schema.Minimum, schema.MinLength); from != nil {
+			if from := cmp.Or(property.Minimum, property.MinLength); from != nil {
 				line += fmt.Sprint(" from ", *from)
 			}
-			if to := cmp.Or(schema.Maximum, schema.MaxLength); to != nil {
+			if to := cmp.Or(property.Maximum, property.MaxLength); to != nil {
 				line += fmt.Sprint(" to ", *to)
 			}
-			got = append(got, line)
+			got[name+"."+field.name] = line
+			same(t, name+": "+field.name+" is required", field.required,
+				slices.Contains(described.Required, field.name))
 		}
+		same(t, name+": number of properties", len(shape.fields()), len(described.Properties))
 	}
-	slices.Sort(got)
-	same(t, "bounds", []string{
-		"InventoryUpdate.quantity from 0 to 2147483647",
-		"NewCategory.description to 2000", // characters, as of all strings
-		"NewCategory.name from 1 to 200",
-		"NewPet.categoryId from 1",
-		"NewPet.name from 1 to 200",
-		"NewPet.status",
-		"Order.complete",
-		"Order.id from 1 to 2147483647",
-		"Order.petId from 1",
-		"Order.quantity from 1 to 2147483647",
-		"Order.shipDate",
+	same(t, "properties", map[string]string{
+		"InventoryUpdate.quantity": "integer required from 0 to 2147483647",
+		"NewCategory.description":  "string to 2000", // characters, as of all strings
+		"NewCategory.name":         "string required from 1 to 200",
+		"NewPet.categoryId":        "integer required from 1",
+		"NewPet.name":              "string required from 1 to 200",
+		"NewPet.status":            "string",
+		"Order.complete":           "boolean",
+		"Order.id":                 "integer from 1 to 2147483647",
+		"Order.petId":              "integer from 1",
+		"Order.quantity":           "integer from 1 to 2147483647",
+		"Order.shipDate":           "string",
 	}, got)
 }
 
 func TestDescribedEnumerations(t *testing.T) {
-	d := readDescription(t)
+	d := theDescription()
 	statuses := []any{string(Available), string(Pending), string(Sold)}
 	for _, name := range []string{"NewPet", "Pet", "InventoryItem"} {
 		status := d.Components.Schemas[name].whole().Properties["status"].whole()
@@ -409,8 +385,8 @@ func TestDescribedEnumerations(t *testing.T) {
 	same(t, "codes", codes, d.Components.Schemas["Error"].Properties["code"].Enum)
 }
 
-// The parameters of a path and of a query are described as the program has them, with the same bounds. What a described
-// header does needs a test of its own.
+// The parameters of a path and of a query are described as the program has them, with the same
+// bounds. What a described header does needs a test of its own.
 func TestDescribedParameters(t *testing.T) {
 	s := newService(t, "")
 	for range 25 { // more records than a page has by default
@@ -430,7 +406,8 @@ func TestDescribedParameters(t *testing.T) {
 				inQuery = append(inQuery, p.Name)
 			}
 		}
-		same(t, request+": path parameters", pathParameter.FindAllString(operation.path, -1), inPath)
+		wantInPath := pathParameter.FindAllString(operation.path, -1)
+		same(t, request+": path parameters", wantInPath, inPath)
 		if inQuery == nil {
 			continue
 		}
@@ -441,13 +418,15 @@ func TestDescribedParameters(t *testing.T) {
 				continue
 			}
 			get := func(value any) string {
-				resp := s.do(fmt.Sprintf("%s?%s=%v", request, p.Name, value), "")
-				same(t, fmt.Sprintf("%s?%s=%v: status", request, p.Name, value), 200, resp.StatusCode)
+				request := fmt.Sprintf("%s?%s=%v", request, p.Name, value)
+				resp := s.do(request, "")
+				same(t, request+": status", 200, resp.StatusCode)
 				body, _ := io.ReadAll(resp.Body)
 				return string(body)
 			}
 			refuse := func(value int64) {
-				s.refuse(fmt.Sprintf("%s?%s=%d", request, p.Name, value), "", p.Name+" must be an integer from ")
+				s.refuse(fmt.Sprintf("%s?%s=%d", request, p.Name, value), "",
+					p.Name+" must be an integer from ")
 			}
 			for _, value := range p.Schema.whole().Enum {
 				get(value)
@@ -461,14 +440,15 @@ func TestDescribedParameters(t *testing.T) {
 				get(*highest)
 			}
 			if p.Schema.Default != nil {
-				leftOut, _ := io.ReadAll(s.do(request, "").Body)
-				same(t, request+": "+p.Name+" with its default", string(leftOut), get(p.Schema.Default))
+				got, _ := io.ReadAll(s.do(request, "").Body)
+				same(t, request+" without "+p.Name, get(p.Schema.Default), string(got))
 			}
 		}
 	}
 }
 
-// memberTypes returns the JSON types of the members of an object, or of the first object in an array.
+// memberTypes returns the JSON types of the members of an object, or of the first object in an
+// array.
 func memberTypes(t testing.TB, text []byte) map[string]string {
 	t.Helper()
 	if strings.HasPrefix(string(text), "[") {
@@ -489,16 +469,17 @@ func memberTypes(t testing.TB, text []byte) map[string]string {
 	return types
 }
 
-// Each operation is called so that it returns each status that is described for it, with a body of exactly the
-// properties that are described. The header is checked by do, in all tests.
+// Each operation is called so that it returns each status that is described for it, with a body of
+// exactly the properties that are described. The header is checked by do, in all tests.
 //
-// If you describe a new operation, give it a row. If you describe a new status, give the switch a case that changes the
-// request, or one header of it, so that it gets that status; for a 409, put such a request into the row instead.
+// If you describe a new operation, give it a row. If you describe a new status, give the switch a
+// case that changes the request, or one header of it, so that it gets that status; for a 409, put
+// such a request into the row instead.
 func TestDescribedResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := freshService(t)
 		panicking := newService(t, "")
-		panicking.Server = newServer(nil, panicking.limits, panicking.logger, &options{}) // without a store, every handler panics
+		panicking.loseStore()
 		broken := freshService(t)
 		breakDisk(t, broken.store.path)
 		failing := newService(t, "")
@@ -509,7 +490,10 @@ func TestDescribedResponses(t *testing.T) {
 
 		const order = `{"petId":2,"quantity":1,"shipDate":"2030-01-01T00:00:00Z"}`
 		undone := maps.Clone(s.spec.operations)
-		for _, test := range []struct{ success, body, conflict string }{ // conflict is a request that gets a 409
+		for _, test := range []struct {
+			success, body string
+			conflict      string // a request that gets a 409
+		}{
 			{"GET /pets?limit=1", ``, ``},
 			{"POST /pets", `{"name":"x","categoryId":1,"status":"sold"}`, ``},
 			{"GET /pets/1", ``, ``},
@@ -541,7 +525,8 @@ func TestDescribedResponses(t *testing.T) {
 				}
 			}
 			for _, status := range slices.Sorted(maps.Keys(operation.Responses)) {
-				service, request, body, header := s, test.success, test.body, "Content-Type: application/json"
+				service, request, body := s, test.success, test.body
+				header := "Content-Type: application/json"
 				collection := request[:strings.LastIndex(request, "/")]
 				switch {
 				case status == "200" || status == "201" || status == "204":
@@ -572,25 +557,26 @@ func TestDescribedResponses(t *testing.T) {
 				case status == "503":
 					service = broken
 				default:
-					t.Errorf("%s: status %s is described, but this test does not know how to get it", request, status)
+					t.Errorf("%s: the status %s is described, but not known here", request, status)
 					continue
 				}
+				what := request + ", status " + status
 				resp := service.do(request, body, header)
 				if got := fmt.Sprint(resp.StatusCode); got != status {
-					t.Errorf("%s: status %s, want %s", request, got, status)
+					t.Errorf("%s: got %s", what, got)
 					continue
 				}
 				described := operation.Responses[status]
 				text, _ := io.ReadAll(resp.Body)
+				same(t, what+": has a body", described.Content != nil, len(text) > 0)
 				if len(text) == 0 {
-					same(t, request+", status "+status+": has a body", described.Content != nil, false)
 					continue
 				}
 				schema := described.schema()
 				if schema.Items != nil {
 					schema = *schema.Items
 				}
-				same(t, request+", status "+status+": properties", schema.types(), memberTypes(t, text))
+				same(t, what+": properties", schema.types(), memberTypes(t, text))
 			}
 		}
 		for request := range undone {

@@ -33,8 +33,8 @@ func newRecord[T any](id int64, value T) *record[T] {
 	return &record[T]{id, value, encode(value)}
 }
 
-// A table holds the records of one kind in id order. Each change makes a new slice of them, so
-// readers of an older copy of the table see it unchanged.
+// A table holds the records of one kind in id order. A copy of it shares the slice of records, but
+// each change makes a new slice: whoever has the older copy sees it unchanged.
 type table[T any] struct {
 	records []*record[T]
 	last    int64 // the last id that was assigned, even if its record is gone
@@ -58,12 +58,18 @@ func (t *table[T]) get(id int64) *record[T] {
 }
 
 // nextID returns the id for a new record.
-func (t *table[T]) nextID() int64 { return t.last + 1 }
+func (t *table[T]) nextID() (int64, error) {
+	if t.last == maxID {
+		return 0, newError(http.StatusServiceUnavailable,
+			"No ids are left: the last one is %d.", maxID)
+	}
+	return t.last + 1, nil
+}
 
 // add adds a record with an id that is greater than all others.
 func (t *table[T]) add(id int64, value T) *record[T] {
 	added := newRecord(id, value)
-	t.records = append(slices.Clip(t.records), added) // Clip makes append copy them
+	t.records = slices.Concat(t.records, []*record[T]{added})
 	t.last = id
 	return added
 }
@@ -207,7 +213,7 @@ func parse(data []byte) (*state, error) {
 		{"pets", doc.pets, st.loadPet},
 		{"orders", doc.orders, st.loadOrder},
 		{"inventory", doc.inventory, st.loadItem},
-	} {
+	} { // in this order, since records must exist before others name them
 		for i, data := range list.records {
 			if err := list.load(data); err != nil {
 				return nil, fmt.Errorf("%s, record %d: %w", list.name, i+1, err)
@@ -293,13 +299,6 @@ func writeList[T any](b *bufio.Writer, name string, records []*record[T]) {
 //go:embed docs/sample.json
 var sample []byte
 
-var (
-	errUnsaved = newError(http.StatusServiceUnavailable,
-		"The server cannot save to its disk, so it changes nothing; try again later.")
-	errForeign = newError(http.StatusServiceUnavailable, "Another program has changed the "+
-		"server's file, so the server changes nothing; restart it to read that file.")
-)
-
 // A Store holds the current state in memory, and its snapshot in a file. Reads take the current
 // state and need no lock. A write is a transaction:
 //
@@ -321,22 +320,24 @@ type Store struct {
 // the file is not a whole and valid snapshot, and leaves it untouched. If path is empty, the store
 // has the sample in memory only.
 func openStore(path string, logger *log.Logger) (*Store, error) {
-	s := &Store{path: path, logger: logger}
 	data, seen, err := readFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if seen == nil {
+		data = sample
 	}
 	first, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	s := &Store{path: path, logger: logger, seen: seen}
 	s.current.Store(first)
-	s.seen = seen
 	if path == "" {
 		return s, nil
 	}
 	removeLeftovers(path)
-	if seen == nil { // there is no file yet
+	if seen == nil {
 		if err := s.replaceFile(first); err != nil {
 			return nil, fmt.Errorf("%s: the first save failed: %w", path, err)
 		}
@@ -344,18 +345,18 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 	return s, nil
 }
 
-// readFile returns what the file holds, and its info just before. If there is no file, or path is
-// empty, it returns the sample and nil.
+// readFile returns what the file holds, and what it was just before that. If there is no file, or
+// path is empty, both are nil.
 func readFile(path string) ([]byte, fs.FileInfo, error) {
 	if path == "" {
-		return sample, nil, nil
+		return nil, nil, nil
 	}
 	seen, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
 			return nil, nil, fmt.Errorf("%s: its directory does not exist", path)
 		}
-		return sample, nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -364,7 +365,7 @@ func readFile(path string) ([]byte, fs.FileInfo, error) {
 	return data, seen, err
 }
 
-// tempSuffix follows the name of the file in that of a temporary file, and digits follow it.
+// tempSuffix follows the name of the file in that of a temporary file. os.CreateTemp adds digits.
 const tempSuffix = ".saving-"
 
 // removeLeftovers removes the temporary files that killed servers left behind. A server that is in
@@ -403,6 +404,16 @@ func (s *Store) commit(next *state) error {
 	return nil
 }
 
+var (
+	errUnsaved = newError(http.StatusServiceUnavailable,
+		"The server cannot save to its disk, so it changes nothing; try again later.")
+	errForeign = newError(http.StatusServiceUnavailable, "Another program has changed the "+
+		"server's file, so the server changes nothing; restart it to read that file.")
+
+	// This one is for the log.
+	errChanged = errors.New("another program has changed the file; restart the server to read it")
+)
+
 // save replaces the file with a snapshot of st. It logs a failure when it begins and when what
 // clients are told changes, and it logs that saving works again.
 func (s *Store) save(st *state) error {
@@ -414,7 +425,7 @@ func (s *Store) save(st *state) error {
 		return nil
 	}
 	told := errUnsaved
-	if errors.Is(err, errForeign) {
+	if errors.Is(err, errChanged) {
 		told = errForeign
 	}
 	if s.fault.Swap(told) != told {
@@ -429,10 +440,9 @@ func (s *Store) save(st *state) error {
 //  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise a power
 //     failure could leave the file empty.
 //  2. The temporary file is renamed over the file, unless another program has changed the file.
-//  3. The directory is synced. Otherwise the rename could be undone, and an acknowledged write with
-//     it.
+//  3. The directory is synced. Otherwise a power failure could undo the rename.
 //
-// If only the last step fails, the write is refused, but the file has it until the next save.
+// If only the last step fails, the save has failed, although the file has the new snapshot.
 func (s *Store) replaceFile(st *state) error {
 	directory := filepath.Dir(s.path)
 	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+tempSuffix+"*")
@@ -472,7 +482,7 @@ func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
 	return temp.Stat()
 }
 
-// checkFile fails with errForeign if the file is not the one that this process last read or wrote.
+// checkFile fails with errChanged if the file is not the one that this process last read or wrote.
 // A missing file is fine: the save writes it again. Two servers that save at the same instant can
 // still overwrite each other; the one whose file is overwritten notices at its next save.
 func (s *Store) checkFile() error {
@@ -483,9 +493,9 @@ func (s *Store) checkFile() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(info, s.seen) || // false if s.seen is nil
+	if s.seen == nil || !os.SameFile(info, s.seen) ||
 		info.Size() != s.seen.Size() || !info.ModTime().Equal(s.seen.ModTime()) {
-		return errForeign
+		return errChanged
 	}
 	return nil
 }
