@@ -519,6 +519,7 @@ for (const width of [360, 768]) {
   check(`the menu opens at ${width}`, [await nav.isVisible(), await opens()], [false, true])
   if (width === 360) await look(page, 'menu')
   check('the key is in it', await page.getByLabel('API key').isVisible())
+  await nav.locator('summary').click()
   await nav.getByRole('link', { name: 'Errors' }).click()
   check('a choice closes it', [await nav.isVisible(), new URL(page.url()).hash], [false, '#errors'])
   if (width === 360) {

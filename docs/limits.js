@@ -1,4 +1,4 @@
-// What is left of the limit of each key. The session remembers it for a reload; other tabs share the limit and are told.
+// What is left of the limit of each key. The session remembers it for a reload; other tabs, which share it, are told.
 import { recall, remember } from './storage.js'
 
 let { started, readings } = { readings: {}, ...recall('sessionStorage', 'limits') }

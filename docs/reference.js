@@ -13,7 +13,7 @@ $('main').append(...groups.map(({ section }) => section))
 for (const tryOut of tryOuts) tryOut.fill({})
 $('.missing').remove()
 const nav = $('nav'), menu = $('#menu')
-$('details', nav).open = nav.scrollHeight <= nav.clientHeight // the operations come first
+$('details', nav).open = nav.clientHeight > 0 && nav.scrollHeight <= nav.clientHeight // the operations come first
 // --- The place: what begins in the upper fifth of the screen, be it what was chosen, or the last ---
 const sections = all('main section, article')
 function markPlace() {

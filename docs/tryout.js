@@ -27,7 +27,7 @@ export class TryOut {
     const { parts, draw } = drawSample(key => this.requestWith(key))
     this.drawSample = draw
     if (this.canSend) this.addFields()
-    else this.form.replaceChildren(el('p', {}, 'No form here, on purpose: send the code below.'), this.response)
+    else this.form.replaceChildren(el('p', {}, 'It has no form here, on purpose: send the code below.'), this.response)
     this.form.append(fold('Code', 'curl, HTTP, JavaScript, Python, Go', ...parts))
     tellApart(this.form, `${operation.operationId}-title`)
     tryOuts.push(this)
