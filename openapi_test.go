@@ -377,7 +377,7 @@ func TestDescribedEnumerations(t *testing.T) {
 	var codes []any
 	for _, status := range slices.Sorted(maps.Keys(errorCodes)) {
 		codes = append(codes, errorCodes[status])
-		row := fmt.Sprintf("| %d | `%s` |\n", status, errorCodes[status])
+		row := fmt.Sprintf("| %d | `%s` |", status, errorCodes[status])
 		if !strings.Contains(d.Info.Description, row) {
 			t.Errorf("the table of codes has no row %q", row)
 		}

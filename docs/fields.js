@@ -1,0 +1,20 @@
+// Draws the fields of a form, one for each parameter and one for the body.
+import { el } from './draw.js'
+import { rangeOf, resolve } from './description.js'
+
+function drawControl({ in: place, required, schema, example = '' }) {
+  if (place === 'body') return el('textarea', { rows: 6, spellcheck: 'false' }, '{}')
+  const { enum: options, type, default: preset = '' } = resolve(schema)
+  const control = el(options ? 'select' : 'input', { autocomplete: 'off' })
+  for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
+  if (type === 'integer') control.inputMode = 'numeric'
+  return Object.assign(control, required ? { value: example } : { placeholder: example || preset })
+}
+
+export function drawField(operationId, input) {
+  const { name, schema, required } = input, id = `${operationId}-${name}`, control = drawControl(input)
+  const range = control.matches('select') ? '' : rangeOf(schema), hint = el('small', { id: `${id}-hint` }, range)
+  if (required) hint.append(range && ', ', el('b', { class: 'required' }, 'required'))
+  Object.assign(control, { id, name }).setAttribute('aria-describedby', hint.id)
+  return el('div', { class: 'field' }, el('label', { for: id }, name), hint, control)
+}

@@ -1,0 +1,47 @@
+// Shows what is left of the limit of the chosen key, and a wait. Without a window no timer runs.
+import { $, setText } from './draw.js'
+import { checkServer, newReading, reading } from './limits.js'
+import { changes, planOf, settings } from './settings.js'
+
+let ticking, announced = false // or the wait that was announced
+export function duration(seconds) {
+  const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60
+  if (hours) return `${hours}\xa0h ${minutes}\xa0min`
+  return seconds < 100 ? `${seconds}\xa0s` : `${minutes}\xa0min ${seconds % 60}\xa0s`
+}
+
+function drawMeter() {
+  const { state, waiting, limit, left, since, until, isStranger } = reading(settings.key), wait = waiting && state
+  const meter = $('.meter'), bar = $('[role=meter]', meter), count = `${left} of ${limit} left`
+  const remaining = until - Date.now(), round = waiting ? Math.ceil : Math.floor // the server rounds an end up
+  const time = duration(Math.max(1, round(remaining / 1000)))
+  const [head, rest] = {
+    new: ['Limit not known', 'a response shows it'],
+    over: ['Window over', 'a request starts the next'],
+    wait: [`Wait ${time}`, `limit reached: ${count}`],
+    banned: [`Wait ${time}`, 'banned: too many requests over the limit'],
+  }[state] ?? [count, `new window in ${time}`]
+  setText($('strong', meter), head)
+  setText($('span', meter), `${isStranger ? 'Without a valid key' : planOf(settings.key)}: ${rest}`)
+  bar.style.setProperty('--level', waiting ? 1 - remaining / (until - since) : left / limit)
+  Object.assign(bar, { hidden: state === 'new', ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
+  meter.dataset.state = state
+  const news = waiting ? `${head}, ${rest}` : state === 'over' ? 'You can send again' : head
+  if (wait !== announced) setText($('[role=status]', meter), news)
+  announced = wait
+  clearTimeout(ticking)
+  const step = waiting || remaining < 3_600_000 ? 1000 : 60_000
+  if (remaining > 0) ticking = setTimeout(tick, remaining % step || step)
+}
+
+function tick() {
+  newReading.dispatchEvent(new Event('change'))
+  if (reading(settings.key).waiting) checkServer()
+}
+
+newReading.addEventListener('change', drawMeter)
+document.addEventListener('visibilitychange', () => document.hidden || checkServer())
+for (const react of [drawMeter, checkServer]) {
+  changes.addEventListener('key', react)
+  react()
+}
