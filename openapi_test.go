@@ -398,51 +398,42 @@ func TestDescribedParameters(t *testing.T) {
 		var inPath, inQuery []string
 		for _, p := range operation.Parameters {
 			same(t, request+": "+p.Name+" is required", p.In == "path", p.Required)
-			switch p.In {
-			case "path":
+			if p.In == "path" {
 				inPath = append(inPath, "{"+p.Name+"}")
 				same(t, request+": type of "+p.Name, "integer", p.Schema.Type)
-			case "query":
-				inQuery = append(inQuery, p.Name)
-			}
-		}
-		wantInPath := pathParameter.FindAllString(operation.path, -1)
-		same(t, request+": path parameters", wantInPath, inPath)
-		if inQuery == nil {
-			continue
-		}
-		// The program lists its parameters when it refuses one.
-		s.refuse(request+"?unknown=1", "", "unknown; use "+strings.Join(inQuery, ", ")+".")
-		for _, p := range operation.Parameters {
-			if p.In != "query" {
 				continue
 			}
-			get := func(value any) string {
-				request := fmt.Sprintf("%s?%s=%v", request, p.Name, value)
-				resp := s.do(request, "")
-				same(t, request+": status", 200, resp.StatusCode)
+			inQuery = append(inQuery, p.Name)
+			target := request + "?" + p.Name + "="
+			get := func(value string) string {
+				resp := s.do(target+value, "")
+				same(t, target+value+": status", 200, resp.StatusCode)
 				body, _ := io.ReadAll(resp.Body)
 				return string(body)
 			}
 			refuse := func(value int64) {
-				s.refuse(fmt.Sprintf("%s?%s=%d", request, p.Name, value), "",
-					p.Name+" must be an integer from ")
+				s.refuse(fmt.Sprint(target, value), "", p.Name+" must be an integer from ")
 			}
 			for _, value := range p.Schema.whole().Enum {
-				get(value)
+				get(fmt.Sprint(value))
 			}
 			if lowest := p.Schema.Minimum; lowest != nil {
 				refuse(*lowest - 1)
-				get(*lowest)
+				get(fmt.Sprint(*lowest))
 			}
 			if highest := p.Schema.Maximum; highest != nil {
 				refuse(*highest + 1)
-				get(*highest)
+				get(fmt.Sprint(*highest))
 			}
 			if p.Schema.Default != nil {
 				got, _ := io.ReadAll(s.do(request, "").Body)
-				same(t, request+" without "+p.Name, get(p.Schema.Default), string(got))
+				same(t, request+" without "+p.Name, get(fmt.Sprint(p.Schema.Default)), string(got))
 			}
+		}
+		same(t, request+": parameters of the path",
+			pathParameter.FindAllString(operation.path, -1), inPath)
+		if inQuery != nil { // the program lists its parameters when it refuses one
+			s.refuse(request+"?unknown=1", "", "unknown; use "+strings.Join(inQuery, ", ")+".")
 		}
 	}
 }
