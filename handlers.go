@@ -31,7 +31,8 @@ type request struct {
 	body []byte
 }
 
-// A response is JSON, unless its header has another Content-Type.
+// A response is JSON, unless its header has another Content-Type. Beside an error it counts for
+// nothing: send makes one of the error.
 type response struct {
 	status int
 	body   []byte
@@ -82,13 +83,17 @@ func listPets(st *state, r *request) (response, error) {
 
 func createPet(st *state, r *request) (response, error) {
 	var body NewPet
-	if err := r.decode(&body); err != nil {
+	if err := decode(r.body, &body); err != nil {
 		return response{}, err
 	}
 	if err := st.checkCategory(body.CategoryID); err != nil {
 		return response{}, err
 	}
-	return created(r, st.addPet(st.pets.nextID(), body))
+	id, err := st.pets.nextID()
+	if err != nil {
+		return response{}, err
+	}
+	return created(r, st.addPet(id, body))
 }
 
 // deprecation is sent with every 200, 400 and 404 of getPet (RFC 9745, RFC 8594): the specification
@@ -110,7 +115,7 @@ func getPet(st *state, r *request) (response, error) {
 
 func replacePet(st *state, r *request) (response, error) {
 	var body NewPet
-	if err := r.decode(&body); err != nil {
+	if err := decode(r.body, &body); err != nil {
 		return response{}, err
 	}
 	old, err := find(&st.pets, r)
@@ -144,10 +149,13 @@ func listCategories(st *state, r *request) (response, error) {
 
 func createCategory(st *state, r *request) (response, error) {
 	var body NewCategory
-	if err := r.decode(&body); err != nil {
+	if err := decode(r.body, &body); err != nil {
 		return response{}, err
 	}
-	id := st.categories.nextID()
+	id, err := st.categories.nextID()
+	if err != nil {
+		return response{}, err
+	}
 	return created(r, st.categories.add(id, Category{id, body}))
 }
 
@@ -155,7 +163,7 @@ func getCategory(st *state, r *request) (response, error) { return get(&st.categ
 
 func replaceCategory(st *state, r *request) (response, error) {
 	var body NewCategory
-	if err := r.decode(&body); err != nil {
+	if err := decode(r.body, &body); err != nil {
 		return response{}, err
 	}
 	old, err := find(&st.categories, r)
@@ -186,7 +194,7 @@ func listOrders(st *state, r *request) (response, error) {
 
 func createOrder(st *state, r *request) (response, error) {
 	var body OrderBody
-	if err := r.decode(&body); err != nil {
+	if err := decode(r.body, &body); err != nil {
 		return response{}, err
 	}
 	if body.id != nil {
@@ -195,7 +203,10 @@ func createOrder(st *state, r *request) (response, error) {
 	if err := st.checkPet(body.PetID); err != nil {
 		return response{}, err
 	}
-	id := st.orders.nextID()
+	id, err := st.orders.nextID()
+	if err != nil {
+		return response{}, err
+	}
 	return created(r, st.orders.add(id, Order{id, body.NewOrder}))
 }
 
@@ -203,7 +214,7 @@ func getOrder(st *state, r *request) (response, error) { return get(&st.orders, 
 
 func replaceOrder(st *state, r *request) (response, error) {
 	var body OrderBody
-	if err := r.decode(&body); err != nil {
+	if err := decode(r.body, &body); err != nil {
 		return response{}, err
 	}
 	old, err := find(&st.orders, r)
@@ -242,7 +253,7 @@ func getInventory(st *state, r *request) (response, error) { return get(&st.inve
 
 func updateInventory(st *state, r *request) (response, error) {
 	var body InventoryUpdate
-	if err := r.decode(&body); err != nil {
+	if err := decode(r.body, &body); err != nil {
 		return response{}, err
 	}
 	old, err := find(&st.inventory, r)
@@ -279,15 +290,10 @@ func respond[T any](r *record[T]) (response, error) {
 	return response{status: http.StatusOK, body: r.json}, nil
 }
 
-// created returns the response to the POST that made a record, or an error if that has an id beyond
-// the last one: the record is then forgotten.
+// created returns the response to the POST that made a record.
 func created[T any](r *request, made *record[T]) (response, error) {
-	if made.id > maxID {
-		return response{}, newError(http.StatusServiceUnavailable,
-			"No ids are left: the last one is %d.", maxID)
-	}
-	location := fmt.Sprintf("%s/%d", r.URL.Path, made.id)
-	return response{http.StatusCreated, made.json, http.Header{"Location": {location}}}, nil
+	header := http.Header{"Location": {fmt.Sprintf("%s/%d", r.URL.Path, made.id)}}
+	return response{status: http.StatusCreated, body: made.json, header: header}, nil
 }
 
 // list returns a page of records: those with ids greater than the parameter after, at most as many
@@ -334,7 +340,7 @@ func parseQuery(r *request, filters ...string) *query {
 		q.reject("The query must be name=value pairs joined by &, percent-encoded.")
 	}
 	names := append([]string{"limit", "after"}, filters...)
-	for _, name := range slices.Sorted(maps.Keys(values)) { // so that the same fault comes first
+	for _, name := range slices.Sorted(maps.Keys(values)) { // the order of a map is random
 		if !slices.Contains(names, name) {
 			q.reject("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
 		}
@@ -383,9 +389,10 @@ const maxBody = 64 << 10 // bytes
 var errTooLarge = newError(http.StatusRequestEntityTooLarge,
 	"The body must be at most %d bytes.", maxBody)
 
-// readBody reads the body of a POST, PUT or PATCH. A missing Content-Type is taken as JSON.
+// readBody reads the body of a write, which must be JSON unless it has no Content-Type. That of a
+// DELETE is not looked at.
 func readBody(r *http.Request) ([]byte, error) {
-	if r.Method == "DELETE" { // nothing is asked of its body
+	if r.Method == "DELETE" {
 		return nil, nil
 	}
 	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
@@ -406,24 +413,14 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// decode reads the body into a shape.
-func (r *request) decode(into shape) error { return decode(r.body, into) }
-
-// options are how a server behaves: what the flags say, and where it is. Without flags, it is the
-// zero value.
+// options are how a server behaves, as main sets them. The last three are for the API alone.
 type options struct {
-	baseURL  string // of this server, for openapi.json; empty for http://localhost:8080
-	demoKeys string // for the page to offer; empty if they are not in use
-	origin   string // web pages of this origin may call the API; empty for none
-	verbose  bool   // log each request
-	faults
-}
-
-// faults are what the responses of the API suffer on purpose.
-type faults struct {
-	fail  share         // of the requests that the limits let through: answer them with 503
-	delay time.Duration // hold back each response
-	drop  share         // of the requests that are carried out: close the connection
+	baseURL string        // of this server, for openapi.json; empty for http://localhost:8080
+	origin  string        // web pages of this origin may call the API; empty for none
+	verbose bool          // log each request
+	fail    share         // of the requests that the limits let through: respond with 503
+	delay   time.Duration // hold back each response
+	drop    share         // of the requests that are carried out: close the connection
 }
 
 // A share is the first m of every n requests, or none if n is 0. It counts them itself. It is a
@@ -459,24 +456,19 @@ type Server struct {
 func newServer(store *Store, limits *Limits, logger *log.Logger, opts *options) *Server {
 	s := &Server{opts, store, limits, logger, http.NewServeMux(), time.Now()}
 	for pattern, op := range operations {
-		s.mux.Handle(pattern, s.wrap(s.handlerOf(op), limits, &opts.faults))
+		s.mux.Handle(pattern, s.limited(s.handlerOf(op)))
 	}
-	s.mux.Handle("/", s.wrap(s.noRoute, limits, &opts.faults))
-	s.handleOpen("GET /healthz", s.getHealth)
-	s.handleOpen("GET /openapi.json", s.getDescription)
-	s.handleOpen("GET /docs/openapi.json", s.getDescription)
-	s.handleOpen("GET /docs/keys.json", s.getKeys)
-	s.handleOpen("GET /docs/{file}", getDocument)
-	s.handleOpen("GET /{$}", getDocument)
+	s.mux.Handle("/", s.limited(s.noRoute))
+	s.mux.Handle("GET /healthz", s.open(s.getHealth))
+	s.mux.Handle("GET /openapi.json", s.open(s.getDescription))
+	s.mux.Handle("GET /docs/openapi.json", s.open(s.getDescription))
+	s.mux.Handle("GET /docs/keys.json", s.open(s.getKeys))
+	s.mux.Handle("GET /docs/{file}", s.open(getDocument))
+	s.mux.Handle("GET /{$}", s.open(getDocument))
 	if s.origin != "" {
-		s.handleOpen("OPTIONS /", preflight)
+		s.mux.Handle("OPTIONS /", s.open(preflight))
 	}
 	return s
-}
-
-// handleOpen adds a route that is no part of the API: it has no limits and no faults.
-func (s *Server) handleOpen(pattern string, h handler) {
-	s.mux.Handle(pattern, s.wrap(h, nil, new(faults)))
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
@@ -504,48 +496,48 @@ func (s *Server) write(op operation, r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	if err := s.store.commit(next); err != nil {
-		return response{}, err
-	}
-	return resp, nil
+	return resp, s.store.commit(next)
 }
 
 var errOnPurpose = newError(http.StatusServiceUnavailable,
 	"The flag -fail asked for this error, and nothing was changed; retry after one second.").
 	with(http.Header{"Retry-After": {"1"}})
 
-// wrap makes an http.Handler of a handler. It alone sees the ResponseWriter. The limits are nil for
-// an open route.
-func (s *Server) wrap(h handler, limits *Limits, f *faults) http.Handler {
+// limited makes an http.Handler of a handler of the API.
+func (s *Server) limited(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
-		var err error
-		if limits != nil {
-			var q quota
-			q, err = limits.admit(r, begin)
-			q.setHeaders(w.Header())
-		}
-		if err == nil && f.fail.next() {
-			err = errOnPurpose
-		}
-		var resp response
-		if err == nil {
-			resp, err = call(h, r)
-		}
-		time.Sleep(f.delay)
-		if err == nil && f.drop.next() {
+		q, resp, err := s.admitAndCall(h, r, begin)
+		time.Sleep(s.delay)
+		if err == nil && s.drop.next() {
 			s.log(r, "dropped", begin)
 			panic(http.ErrAbortHandler) // makes net/http close the connection
 		}
-		status := s.send(w, resp, err)
-		s.log(r, strconv.Itoa(status), begin)
+		q.setHeaders(w.Header())
+		s.send(w, r, resp, err, begin)
 	})
 }
 
-func (s *Server) log(r *http.Request, status string, begin time.Time) {
-	if s.verbose {
-		s.logger.Printf("%s %q %s %s", r.Method, r.URL.Path, status, time.Since(begin))
+// admitAndCall calls the handler, unless the limits refuse the request or the flag -fail is for it.
+func (s *Server) admitAndCall(h handler, r *http.Request, now time.Time) (quota, response, error) {
+	q, err := s.limits.admit(r, now)
+	if err != nil {
+		return q, response{}, err
 	}
+	if s.fail.next() {
+		return q, response{}, errOnPurpose
+	}
+	resp, err := call(h, r)
+	return q, resp, err
+}
+
+// open makes an http.Handler of a handler that is no part of the API: anybody may call it.
+func (s *Server) open(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		resp, err := call(h, r)
+		s.send(w, r, resp, err, begin)
+	})
 }
 
 // call calls the handler. A panic becomes an error that holds the stack: net/http would survive it
@@ -559,15 +551,16 @@ func call(h handler, r *http.Request) (resp response, err error) {
 	return h(r)
 }
 
-// send sends the response, or the error as an Error object, and returns the status. An error that
-// is not an *Error is a fault of this program: the client gets a 500, and the log gets the details.
+// send sends the response, or the error as an Error object. An error that is not an *Error is a
+// fault of this program: the client gets a 500, and the log gets the details.
 //
 // Every response is sent here, except a few that net/http sends before any handler runs, such as
 // the redirect of //pets to /pets.
-func (s *Server) send(w http.ResponseWriter, resp response, err error) (status int) {
+func (s *Server) send(w http.ResponseWriter, r *http.Request, resp response, err error,
+	begin time.Time) {
 	if err != nil {
-		e, isError := errors.AsType[*Error](err)
-		if !isError {
+		e, ok := errors.AsType[*Error](err)
+		if !ok {
 			s.logger.Print(err)
 			e = newError(http.StatusInternalServerError,
 				"The server failed on this request; try again, and report it if it fails again.")
@@ -584,13 +577,19 @@ func (s *Server) send(w http.ResponseWriter, resp response, err error) (status i
 	if resp.body != nil {
 		header.Set("Content-Type", "application/json")
 	}
-	maps.Copy(header, resp.header)
+	maps.Copy(header, resp.header) // these count more than the ones above
 	w.WriteHeader(resp.status)
 	if resp.body != nil {
 		w.Write(resp.body)
 		io.WriteString(w, "\n") // so that in a terminal the prompt comes on the next line
 	}
-	return resp.status
+	s.log(r, strconv.Itoa(resp.status), begin)
+}
+
+func (s *Server) log(r *http.Request, status string, begin time.Time) {
+	if s.verbose {
+		s.logger.Printf("%s %q %s %s", r.Method, r.URL.Path, status, time.Since(begin))
+	}
 }
 
 var errNoPath = newError(http.StatusNotFound,
@@ -637,7 +636,10 @@ func (s *Server) getHealth(*http.Request) (response, error) {
 
 // getKeys returns the demo keys, for the page to offer, or an empty array if they are not in use.
 func (s *Server) getKeys(*http.Request) (response, error) {
-	return response{status: http.StatusOK, body: []byte(cmp.Or(s.demoKeys, "[]"))}, nil
+	if !s.limits.demo {
+		return response{status: http.StatusOK, body: []byte("[]")}, nil
+	}
+	return response{status: http.StatusOK, body: []byte(demoKeys)}, nil
 }
 
 // documents are the description of the API and the page that shows it.

@@ -131,8 +131,8 @@ func (w *window) refuse(now time.Time) (quota, error) {
 // A client is whoever sends requests with a key.
 type client struct {
 	minute, day *window
-	strikes     int       // see strike
-	lastStrike  time.Time // the first refusal in that second
+	strikes     int
+	lastStrike  time.Time
 	banEnd      time.Time
 }
 
@@ -151,39 +151,47 @@ func (c *client) spend(now time.Time) (quota, error) {
 		c.strikes = 0
 		return w.quota(now), nil
 	}
-	c.strike(now)
-	if now.Before(c.banEnd) {
+	if c.strike(now) {
 		return c.refuseBanned(now)
 	}
 	return w.refuse(now)
 }
 
-// strike notes that the key is refused. Each second in which it is refused is a strike, and the
-// tenth bans the key for five minutes of the limits. A request that is let through clears the
-// strikes, and so does a pause of more than 5 seconds between two of them.
-//
-// So a burst, all in one second, is one strike; a client that asks every second is banned at its
-// tenth refusal; and one that doubles its wait, from a second on, is never banned.
-func (c *client) strike(now time.Time) {
-	if now.Unix() <= c.lastStrike.Unix() { // the same second, or an older request, overtaken
-		return
+const (
+	maxStrikes  = 10
+	strikePause = 5 * time.Second
+	banMinutes  = 5 // of the limits
+)
+
+// strike is called for a request that is refused. Each second with such a request is a strike, and
+// the key is banned at the tenth. Strikes are counted from 1 again after a request that was let
+// through, and after a pause between two of them. So a burst, all in one second, is one strike, and
+// a client that asks every second is banned at its tenth refusal.
+func (c *client) strike(now time.Time) (banned bool) {
+	if now.Unix() <= c.lastStrike.Unix() { // less, if requests overtake each other
+		return false
 	}
-	if now.Sub(c.lastStrike) > 5*time.Second {
+	if now.Sub(c.lastStrike) > strikePause {
 		c.strikes = 0
 	}
 	c.strikes++
 	c.lastStrike = now
-	if c.strikes == 10 {
-		c.strikes = 0
-		c.banEnd = now.Add(5 * c.minute.length)
+	if c.strikes < maxStrikes {
+		return false
 	}
+	c.strikes = 0
+	c.banEnd = now.Add(banMinutes * c.minute.length)
+	return true
 }
 
-// tighter returns the window with fewer requests left. If both have as many, perhaps none, it is
-// the one that ends later, so that who waits for its end is let through.
+// tighter returns the window with fewer requests left. If both are used up, it is the one that ends
+// later: only then is the next request let through. The same goes for any other tie.
 func (c *client) tighter(now time.Time) *window {
 	inMinute, inDay := c.minute.remaining(now), c.day.remaining(now)
-	if inDay < inMinute || inDay == inMinute && c.day.end.After(c.minute.end) {
+	if inDay < inMinute {
+		return c.day
+	}
+	if inDay == inMinute && c.day.end.After(c.minute.end) {
 		return c.day
 	}
 	return c.minute
@@ -197,7 +205,8 @@ func (c *client) refuseBanned(now time.Time) (quota, error) {
 
 // Limits counts the requests of each key, and of strangers: all those without a valid key.
 type Limits struct {
-	onlyHost string // if not empty, keys count only under this name of the computer: see isOwn
+	demo bool   // the keys are the demo keys, which are public: see isOwn
+	host string // of -addr
 
 	mu        sync.Mutex                    // guards what follows
 	clients   map[[sha256.Size]byte]*client // by the hash of the key
@@ -206,10 +215,11 @@ type Limits struct {
 
 // newLimits reads keys in the form of the keys file, a JSON array of entries. An error in an entry
 // says which one it is, and quotes no value. The minute of the limits may be shorter than a minute.
-// For the demo keys, onlyHost is the host of -addr; keys of one's own count under any host.
-func newLimits(keys []byte, minute time.Duration, onlyHost string) (*Limits, error) {
+// The host is that of -addr.
+func newLimits(keys []byte, minute time.Duration, host string) (*Limits, error) {
 	l := &Limits{
-		onlyHost:  onlyHost,
+		demo:      string(keys) == demoKeys,
+		host:      host,
 		clients:   map[[sha256.Size]byte]*client{},
 		strangers: &window{limit: plans["free"].perMinute, length: minute},
 	}
@@ -247,10 +257,10 @@ func newLimits(keys []byte, minute time.Duration, onlyHost string) (*Limits, err
 // Keys are looked up by their hash, so the time it takes says nothing about how much of a guessed
 // key is right.
 func (l *Limits) admit(r *http.Request, now time.Time) (quota, error) {
-	now = now.Round(0) // the wall clock: the other may stand still while the computer sleeps
+	now = now.Round(0) // without the monotonic clock, which may stand still during a sleep
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.onlyHost != "" && !l.isOwn(r.Host) {
+	if l.demo && !l.isOwn(r.Host) {
 		return l.spendStranger(now, "The demo keys count only where the host of the URL is "+
 			"localhost, an IP address or the one of -addr; use such a URL.")
 	}
@@ -261,13 +271,13 @@ func (l *Limits) admit(r *http.Request, now time.Time) (quota, error) {
 		"A valid API key is required; send it as Authorization: Bearer KEY.")
 }
 
-// isOwn reports whether a Host is an IP address, localhost or onlyHost. A web page elsewhere can
-// make its own name lead to this computer (DNS rebinding) and use the demo keys, which are public;
-// but then its requests have that name as their Host.
+// isOwn reports whether a Host is an IP address, localhost or the host of -addr. A web page
+// elsewhere can make its own name lead to this computer (DNS rebinding), to use the demo keys; but
+// then its requests have that name as their Host.
 func (l *Limits) isOwn(host string) bool {
 	name := (&url.URL{Host: host}).Hostname() // without a port and brackets
 	_, err := netip.ParseAddr(name)
-	return err == nil || strings.EqualFold(name, "localhost") || strings.EqualFold(name, l.onlyHost)
+	return err == nil || strings.EqualFold(name, "localhost") || strings.EqualFold(name, l.host)
 }
 
 // requestKey returns the key that the request carries, or "". It is in the header Authorization

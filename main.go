@@ -17,9 +17,9 @@
 //		must be a loopback address, and the keys count only in requests whose Host is localhost,
 //		an IP address or the host in -addr
 //	-minute DURATION
-//		the length of the minute of the limits, from 1s to 1m (default 1m), so that a test of a
-//		429 need not wait, nor one of a ban: that comes in a minute of 10s or more, or with a
-//		day used up, and lasts five of these minutes
+//		the length of the minute of the limits, from 1s to 1m (default 1m), for tests of a 429
+//		or of a ban, which lasts five of these minutes; a ban takes ten seconds of refusals, and
+//		so a minute of 10s or more, or a day that is used up
 //	-cors-origin ORIGIN
 //		let web pages of this origin call the API, such as https://example.com
 //	-delay DURATION
@@ -169,8 +169,7 @@ func serve(ctx context.Context, c *config, stderr io.Writer) error {
 	}
 	c.baseURL = urlOf(listener, c.addr)
 	exampleKey := "KEY"
-	if c.keys == "" {
-		c.demoKeys = demoKeys
+	if limits.demo {
 		exampleKey = "demo-free"
 	}
 	fmt.Fprintf(stderr, "Petstore API: %s\nReference:    %[1]s/\n"+
@@ -215,15 +214,15 @@ func shutDown(server *http.Server, logger *log.Logger) {
 
 // readKeys reads the keys file, or takes the demo keys if there is none.
 func readKeys(c *config) (*Limits, error) {
+	host, _, _ := net.SplitHostPort(c.addr)
 	if c.keys == "" {
-		host, _, _ := net.SplitHostPort(c.addr)
 		return newLimits([]byte(demoKeys), c.minute, host)
 	}
-	data, err := os.ReadFile(c.keys)
+	keys, err := os.ReadFile(c.keys)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := newLimits(data, c.minute, "")
+	limits, err := newLimits(keys, c.minute, host)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.keys, err)
 	}

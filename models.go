@@ -75,7 +75,7 @@ func splitObject(data []byte) (map[string]json.RawMessage, error) {
 	if err := checkJSON(data); err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
+	dec := json.NewDecoder(bytes.NewReader(data)) // fails no more, since the syntax is checked
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
 		return nil, invalid("The JSON must be one object.")
 	}
@@ -159,7 +159,7 @@ type NewPet struct {
 	Status     PetStatus `json:"status"`
 }
 
-// fields also sets the default status, which stays if the object has none.
+// fields also sets the default status, which stays unless the object has another.
 func (p *NewPet) fields() []field {
 	p.Status = Available
 	return []field{

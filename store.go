@@ -33,8 +33,8 @@ func newRecord[T any](id int64, value T) *record[T] {
 	return &record[T]{id, value, encode(value)}
 }
 
-// A table holds the records of one kind in id order. Each change makes a new slice of them, so
-// readers of an older copy of the table see it unchanged.
+// A table holds the records of one kind in id order. A copy of it shares the slice of records, but
+// each change makes a new slice: whoever has the older copy sees it unchanged.
 type table[T any] struct {
 	records []*record[T]
 	last    int64 // the last id that was assigned, even if its record is gone
@@ -58,12 +58,18 @@ func (t *table[T]) get(id int64) *record[T] {
 }
 
 // nextID returns the id for a new record.
-func (t *table[T]) nextID() int64 { return t.last + 1 }
+func (t *table[T]) nextID() (int64, error) {
+	if t.last == maxID {
+		return 0, newError(http.StatusServiceUnavailable,
+			"No ids are left: the last one is %d.", maxID)
+	}
+	return t.last + 1, nil
+}
 
 // add adds a record with an id that is greater than all others.
 func (t *table[T]) add(id int64, value T) *record[T] {
 	added := newRecord(id, value)
-	t.records = append(slices.Clip(t.records), added) // Clip makes append copy them
+	t.records = slices.Concat(t.records, []*record[T]{added})
 	t.last = id
 	return added
 }
@@ -207,7 +213,7 @@ func parse(data []byte) (*state, error) {
 		{"pets", doc.pets, st.loadPet},
 		{"orders", doc.orders, st.loadOrder},
 		{"inventory", doc.inventory, st.loadItem},
-	} {
+	} { // in this order, since records must exist before others name them
 		for i, data := range list.records {
 			if err := list.load(data); err != nil {
 				return nil, fmt.Errorf("%s, record %d: %w", list.name, i+1, err)
@@ -359,7 +365,7 @@ func readFile(path string) ([]byte, fs.FileInfo, error) {
 	return data, seen, err
 }
 
-// tempSuffix follows the name of the file in that of a temporary file, and digits follow it.
+// tempSuffix follows the name of the file in that of a temporary file. os.CreateTemp adds digits.
 const tempSuffix = ".saving-"
 
 // removeLeftovers removes the temporary files that killed servers left behind. A server that is in
@@ -403,6 +409,9 @@ var (
 		"The server cannot save to its disk, so it changes nothing; try again later.")
 	errForeign = newError(http.StatusServiceUnavailable, "Another program has changed the "+
 		"server's file, so the server changes nothing; restart it to read that file.")
+
+	// This one is for the log.
+	errChanged = errors.New("another program has changed the file; restart the server to read it")
 )
 
 // save replaces the file with a snapshot of st. It logs a failure when it begins and when what
@@ -426,32 +435,23 @@ func (s *Store) save(st *state) error {
 }
 
 // replaceFile replaces the file with a snapshot of st. At every moment, even after a power failure,
-// the file is the old snapshot or the new one, whole. If only the last step fails, the write is
-// refused, but the file has it until the next save.
+// the file is the old snapshot or the new one, whole:
+//
+//  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise a power
+//     failure could leave the file empty.
+//  2. The temporary file is renamed over the file, unless another program has changed the file.
+//  3. The directory is synced. Otherwise a power failure could undo the rename.
+//
+// If only the last step fails, the save has failed, although the file has the new snapshot.
 func (s *Store) replaceFile(st *state) error {
 	directory := filepath.Dir(s.path)
 	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+tempSuffix+"*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // does nothing once it is renamed
-	defer temp.Close()           // does nothing once it is closed
-	if old, err := os.Stat(s.path); err == nil {
-		if err := temp.Chmod(old.Mode().Perm()); err != nil {
-			return err
-		}
-	}
-	if err := writeSnapshot(temp, st); err != nil {
-		return err
-	}
-	if err := temp.Sync(); err != nil { // or a power failure could leave the file empty
-		return err
-	}
-	written, err := temp.Stat()
+	defer os.Remove(temp.Name()) // does nothing after the rename
+	written, err := s.writeTemp(temp, st)
 	if err != nil {
-		return err
-	}
-	if err := temp.Close(); err != nil {
 		return err
 	}
 	if err := s.checkFile(); err != nil {
@@ -461,10 +461,26 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	s.seen = written
-	return syncDirectory(directory) // or a power failure could undo the rename
+	return syncDirectory(directory)
 }
 
-var errChanged = errors.New("another program has changed the file; restart the server to read it")
+// writeTemp writes a snapshot of st to the temporary file, with the permission bits of the file if
+// there is one, syncs it and closes it.
+func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
+	defer temp.Close()
+	if old, err := os.Stat(s.path); err == nil {
+		if err := temp.Chmod(old.Mode().Perm()); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeSnapshot(temp, st); err != nil {
+		return nil, err
+	}
+	if err := temp.Sync(); err != nil {
+		return nil, err
+	}
+	return temp.Stat()
+}
 
 // checkFile fails with errChanged if the file is not the one that this process last read or wrote.
 // A missing file is fine: the save writes it again. Two servers that save at the same instant can
@@ -477,7 +493,7 @@ func (s *Store) checkFile() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(info, s.seen) || // false if s.seen is nil
+	if s.seen == nil || !os.SameFile(info, s.seen) ||
 		info.Size() != s.seen.Size() || !info.ModTime().Equal(s.seen.ModTime()) {
 		return errChanged
 	}

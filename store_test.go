@@ -94,7 +94,7 @@ func expectSaved(t testing.TB, s *Store) {
 func addCategory(s *Store, name string) error {
 	next := s.begin()
 	defer s.end()
-	id := next.categories.nextID()
+	id := next.categories.last + 1
 	next.categories.add(id, Category{id, NewCategory{Name: name}})
 	return s.commit(next)
 }
@@ -309,10 +309,10 @@ func TestLogOfFailures(t *testing.T) {
 func TestPanic(t *testing.T) {
 	s := newService(t, freshFile(t))
 	before := text(t, s.store.view())
-	s.mux.Handle("POST /boom", s.wrap(s.handlerOf(func(next *state, _ *request) (response, error) {
+	s.mux.Handle("POST /boom", s.limited(s.handlerOf(func(next *state, _ *request) (response, error) {
 		next.removePet(1)
 		panic("boom")
-	}), s.limits, new(faults)))
+	})))
 	s.expect("POST /boom", "", 500, "The server failed on this request; try again, and report it")
 	same(t, "after the panic", before, text(t, s.store.view()))
 	s.expect("POST /categories", birds, 201, `{"id":5,"name":"Birds"}`)
@@ -717,8 +717,8 @@ func TestOldStatesStay(t *testing.T) {
 	}
 	for range 50 {
 		for _, change := range []func(*state){
-			func(next *state) { next.addPet(next.pets.nextID(), NewPet{"one", 1, Sold}) },
-			func(next *state) { next.addPet(next.pets.nextID(), NewPet{"two", 1, Sold}) },
+			func(next *state) { next.addPet(next.pets.last+1, NewPet{"one", 1, Sold}) },
+			func(next *state) { next.addPet(next.pets.last+1, NewPet{"two", 1, Sold}) },
 			func(next *state) { next.replacePet(next.pets.last-1, NewPet{"old", 1, Pending}) },
 			func(next *state) { next.removePet(next.pets.last) },
 		} {
