@@ -302,7 +302,7 @@ func TestLogOfFailures(t *testing.T) {
 		try()
 	}
 	once := "saving failed: open FILE.TEMP: not a directory\n" +
-		"saving failed: " + errChanged.Error() + "\nsaving works again\n"
+		"saving failed: " + errForeign.Error() + "\nsaving works again\n"
 	same(t, "log", once+once, anonymous(s.log.String(), s.store.path))
 }
 
@@ -370,7 +370,7 @@ func TestFileChangedByAnother(t *testing.T) {
 			}
 			s.expect("GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`)
 			same(t, "the file", theirs, read(t, path))
-			same(t, "log", "saving failed: "+errChanged.Error()+"\n", s.log.String())
+			same(t, "log", "saving failed: "+errForeign.Error()+"\n", s.log.String())
 			s = newService(t, path)
 			s.expect("POST /categories", `{"name":"First"}`, 201, `{"id":1,"name":"First"}`)
 		})
@@ -438,7 +438,7 @@ func TestFirstSnapshotOfAnother(t *testing.T) {
 	path := freshFile(t)
 	starting := &Store{path: path}
 	write(t, path, `{}`)
-	if err := starting.replaceFile(new(state)); !errors.Is(err, errChanged) {
+	if err := starting.replaceFile(new(state)); !errors.Is(err, errForeign) {
 		t.Errorf("error %v", err)
 	}
 	same(t, "the file", `{}`, read(t, path))
