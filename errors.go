@@ -28,20 +28,31 @@ var codes = map[int]string{
 // The message is one sentence: what is wrong and, if that helps, what to do about it. It never
 // shows Go types, file paths or stack traces.
 type Error struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Status  int    `json:"status"`
+	Code    string      `json:"code"`
+	Message string      `json:"message"`
+	Status  int         `json:"status"`
+	header  http.Header // sent with it; nil for most errors
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// newError returns an Error with the code of its HTTP status, which must be a key of codes.
-func newError(status int, format string, args ...any) *Error {
-	return &Error{codes[status], fmt.Sprintf(format, args...), status}
+// with returns a copy of the error that is sent with a header.
+func (e *Error) with(header http.Header) *Error {
+	return &Error{e.Code, e.Message, e.Status, header}
 }
 
-// invalid returns an Error for JSON or a request that must be changed: status 400. Where the JSON
-// comes from a file, the error stops the start, and only its message counts.
+// newError returns an Error with an HTTP status and the code of that status.
+func newError(status int, format string, args ...any) *Error {
+	return &Error{Code: codes[status], Message: fmt.Sprintf(format, args...), Status: status}
+}
+
+// invalid returns an Error for a request that must be changed. Files with the same faults get the
+// same errors; these stop the start, and their status plays no part.
 func invalid(format string, args ...any) *Error {
 	return newError(http.StatusBadRequest, format, args...)
+}
+
+// conflict returns an Error for a request that the state of a record forbids.
+func conflict(format string, args ...any) *Error {
+	return newError(http.StatusConflict, format, args...)
 }

@@ -25,19 +25,21 @@ import (
 // returns an error changes nothing.
 type operation func(st *state, r *request) (response, error)
 
-// A request is an HTTP request whose body has been read.
+// A request is an HTTP request whose body has been read, if it is a POST, PUT or PATCH.
 type request struct {
 	*http.Request
 	body []byte
 }
 
-// A response is JSON, unless its header has another Content-Type. Beside an error, only its header
-// counts.
+// A response is JSON, unless its header has another Content-Type.
 type response struct {
 	status int
 	body   []byte
 	header http.Header
 }
+
+// A handler serves a request: an operation, on the store, or a route that needs none.
+type handler func(*http.Request) (response, error)
 
 // operations are what docs/openapi.json describes, each with its pattern for the mux.
 var operations = map[string]operation{
@@ -99,6 +101,9 @@ var deprecation = http.Header{
 
 func getPet(st *state, r *request) (response, error) {
 	resp, err := get(&st.pets, r)
+	if e, ok := errors.AsType[*Error](err); ok {
+		return response{}, e.with(deprecation)
+	}
 	resp.header = deprecation
 	return resp, err
 }
@@ -115,7 +120,7 @@ func replacePet(st *state, r *request) (response, error) {
 	if err := st.checkCategory(body.CategoryID); err != nil {
 		return response{}, err
 	}
-	return ok(st.replacePet(old.id, body))
+	return respond(st.replacePet(old.id, body))
 }
 
 func deletePet(st *state, r *request) (response, error) {
@@ -125,7 +130,7 @@ func deletePet(st *state, r *request) (response, error) {
 	}
 	for _, order := range st.orders.records {
 		if order.value.PetID != nil && *order.value.PetID == pet.id {
-			return response{}, newError(http.StatusConflict,
+			return response{}, conflict(
 				"Order %d names this pet; cancel or change that order first.", order.id)
 		}
 	}
@@ -157,7 +162,7 @@ func replaceCategory(st *state, r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return ok(st.categories.replace(old.id, Category{old.id, body}))
+	return respond(st.categories.replace(old.id, Category{old.id, body}))
 }
 
 func deleteCategory(st *state, r *request) (response, error) {
@@ -167,7 +172,7 @@ func deleteCategory(st *state, r *request) (response, error) {
 	}
 	for _, pet := range st.pets.records {
 		if pet.value.CategoryID == category.id {
-			return response{}, newError(http.StatusConflict,
+			return response{}, conflict(
 				"Pet %d belongs to this category; delete or change that pet first.", pet.id)
 		}
 	}
@@ -212,10 +217,9 @@ func replaceOrder(st *state, r *request) (response, error) {
 		return response{}, err
 	}
 	if old.value.Complete && !body.Complete {
-		return response{}, newError(http.StatusConflict,
-			"A complete order cannot be reopened; send complete as true.")
+		return response{}, conflict("A complete order cannot be reopened; send complete as true.")
 	}
-	return ok(st.orders.replace(old.id, Order{old.id, body.NewOrder}))
+	return respond(st.orders.replace(old.id, Order{old.id, body.NewOrder}))
 }
 
 func cancelOrder(st *state, r *request) (response, error) {
@@ -224,7 +228,7 @@ func cancelOrder(st *state, r *request) (response, error) {
 		return response{}, err
 	}
 	if order.value.Complete {
-		return response{}, newError(http.StatusConflict, "A complete order cannot be cancelled.")
+		return response{}, conflict("A complete order cannot be cancelled.")
 	}
 	st.orders.remove(order.id)
 	return response{status: http.StatusNoContent}, nil
@@ -245,7 +249,7 @@ func updateInventory(st *state, r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return ok(st.inventory.replace(old.id, InventoryItem{old.id, body, old.value.Status}))
+	return respond(st.inventory.replace(old.id, InventoryItem{old.id, body, old.value.Status}))
 }
 
 // find returns the record that the path names.
@@ -268,14 +272,15 @@ func get[T any](t *table[T], r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return ok(found)
+	return respond(found)
 }
 
-func ok[T any](r *record[T]) (response, error) {
+func respond[T any](r *record[T]) (response, error) {
 	return response{status: http.StatusOK, body: r.json}, nil
 }
 
-// created returns the response to the POST that made a record, unless its id is too large.
+// created returns the response to the POST that made a record, or an error if that has an id beyond
+// the last one: the record is then forgotten.
 func created[T any](r *request, made *record[T]) (response, error) {
 	if made.id > maxID {
 		return response{}, newError(http.StatusServiceUnavailable,
@@ -295,22 +300,22 @@ func list[T any](records []*record[T], r *request, q *query) (response, error) {
 	if q.err != nil {
 		return response{}, q.err
 	}
-	i, found := search(records, after)
-	if found {
-		i++
+	first, isThere := search(records, after)
+	if isThere {
+		first++
 	}
-	page := records[i:]
+	page := records[first:]
 	var header http.Header
 	if len(page) > limit {
 		page = page[:limit]
 		header = http.Header{"Link": {q.nextPage(r.URL.Path, page[limit-1].id, limit)}}
 	}
 	body := append(make([]byte, 0, 96*len(page)), '[') // room for records of the usual size
-	for i, r := range page {
+	for i, found := range page {
 		if i > 0 {
 			body = append(body, ",\n"...)
 		}
-		body = append(body, r.json...)
+		body = append(body, found.json...)
 	}
 	return response{http.StatusOK, append(body, ']'), header}, nil
 }
@@ -361,10 +366,10 @@ func (q *query) integer(name string, fallback, lowest, highest int64) int64 {
 
 // nextPage returns the Link header for the records after the one with the id last, with the same
 // filters.
-func (q *query) nextPage(path string, last int64, limit int) string {
+func (q *query) nextPage(list string, last int64, limit int) string {
 	q.values.Set("after", strconv.FormatInt(last, 10))
 	q.values.Set("limit", strconv.Itoa(limit))
-	return "<" + path + "?" + q.values.Encode() + `>; rel="next"`
+	return "<" + list + "?" + q.values.Encode() + `>; rel="next"`
 }
 
 // parseInteger parses a 64-bit integer in its one canonical form: not +1, 01 or 1.0.
@@ -404,20 +409,25 @@ func readBody(r *http.Request) ([]byte, error) {
 // decode reads the body into a shape.
 func (r *request) decode(into shape) error { return decode(r.body, into) }
 
-// A handler serves a request. Beside an error, only the header of the response counts.
-type handler func(*http.Request) (response, error)
-
-// options are what the flags say about a server. The zero value is a server without flags.
+// options are how a server behaves: what the flags say, and where it is. Without flags, it is the
+// zero value.
 type options struct {
-	baseURL string        // of this server, for openapi.json; empty for http://localhost:8080
-	origin  string        // web pages of this origin may call the API; empty for none
-	delay   time.Duration // hold back each response of the API for this long
-	fail    share         // of the requests that the limits let through: fail them
-	drop    share         // of those that are carried out: do not respond to them
-	verbose bool          // log each request
+	baseURL  string // of this server, for openapi.json; empty for http://localhost:8080
+	demoKeys string // for the page to offer; empty if they are not in use
+	origin   string // web pages of this origin may call the API; empty for none
+	verbose  bool   // log each request
+	faults
 }
 
-// A share is the first M of every N requests. It is a flag.Value; the zero value is none of them.
+// faults are what the responses of the API suffer on purpose.
+type faults struct {
+	fail  share         // of the requests that the limits let through: answer them with 503
+	delay time.Duration // hold back each response
+	drop  share         // of the requests that are carried out: close the connection
+}
+
+// A share is the first m of every n requests, or none if n is 0. It counts them itself. It is a
+// flag.Value, written m/n.
 type share struct {
 	m, n  int64
 	count atomic.Int64
@@ -448,25 +458,30 @@ type Server struct {
 
 func newServer(store *Store, limits *Limits, logger *log.Logger, opts *options) *Server {
 	s := &Server{opts, store, limits, logger, http.NewServeMux(), time.Now()}
-	const limited, open = true, false
 	for pattern, op := range operations {
-		s.mux.Handle(pattern, s.wrap(s.handlerOf(op), limited))
+		s.mux.Handle(pattern, s.wrap(s.handlerOf(op), limits, &opts.faults))
 	}
-	s.mux.Handle("/", s.wrap(s.noRoute, limited))
-	s.mux.Handle("GET /healthz", s.wrap(s.getHealth, open))
-	s.mux.Handle("GET /openapi.json", s.wrap(s.getDescription, open))
-	s.mux.Handle("GET /{$}", s.wrap(getDocument, open))
-	s.mux.Handle("GET /docs/{file}", s.wrap(getDocument, open))
-	s.mux.Handle("GET /docs/keys.json", s.wrap(s.getKeys, open))
+	s.mux.Handle("/", s.wrap(s.noRoute, limits, &opts.faults))
+	s.handleOpen("GET /healthz", s.getHealth)
+	s.handleOpen("GET /openapi.json", s.getDescription)
+	s.handleOpen("GET /docs/openapi.json", s.getDescription)
+	s.handleOpen("GET /docs/keys.json", s.getKeys)
+	s.handleOpen("GET /docs/{file}", getDocument)
+	s.handleOpen("GET /{$}", getDocument)
 	if s.origin != "" {
-		s.mux.Handle("OPTIONS /", s.wrap(preflight, open))
+		s.handleOpen("OPTIONS /", preflight)
 	}
 	return s
 }
 
+// handleOpen adds a route that is no part of the API: it has no limits and no faults.
+func (s *Server) handleOpen(pattern string, h handler) {
+	s.mux.Handle(pattern, s.wrap(h, nil, new(faults)))
+}
+
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// handlerOf makes a handler of an operation. A GET runs on the current state; anything else is a
+// handlerOf makes a handler of an operation. A GET just reads the current state. Anything else is a
 // write, whose body is read before the store is locked, so that a slow client holds up nobody.
 func (s *Server) handlerOf(op operation) handler {
 	return func(r *http.Request) (response, error) {
@@ -481,8 +496,7 @@ func (s *Server) handlerOf(op operation) handler {
 	}
 }
 
-// write runs an operation in a transaction. Unless it is saved, the response is not the one that
-// the operation returned.
+// write runs an operation in a transaction.
 func (s *Server) write(op operation, r *request) (response, error) {
 	next := s.store.begin()
 	defer s.store.end()
@@ -497,32 +511,31 @@ func (s *Server) write(op operation, r *request) (response, error) {
 }
 
 var errOnPurpose = newError(http.StatusServiceUnavailable,
-	"The flag -fail asked for this error, and nothing was changed; retry after one second.")
+	"The flag -fail asked for this error, and nothing was changed; retry after one second.").
+	with(http.Header{"Retry-After": {"1"}})
 
-// wrap makes an http.Handler of a handler. One that is limited belongs to the API: its requests are
-// counted, and the flags of the options are for it alone.
-func (s *Server) wrap(h handler, limited bool) http.Handler {
+// wrap makes an http.Handler of a handler. It alone sees the ResponseWriter. The limits are nil for
+// an open route.
+func (s *Server) wrap(h handler, limits *Limits, f *faults) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
-		var q quota
-		var resp response
 		var err error
-		if limited {
-			q, err = s.limits.admit(r, begin)
-			if err == nil && s.fail.next() {
-				q.wait, err = time.Second, errOnPurpose
-			}
+		if limits != nil {
+			var q quota
+			q, err = limits.admit(r, begin)
+			q.setHeaders(w.Header())
 		}
+		if err == nil && f.fail.next() {
+			err = errOnPurpose
+		}
+		var resp response
 		if err == nil {
 			resp, err = call(h, r)
 		}
-		if limited {
-			time.Sleep(s.delay)
-			if err == nil && s.drop.next() {
-				s.log(r, "dropped", begin)
-				panic(http.ErrAbortHandler) // makes net/http close the connection
-			}
-			q.setHeaders(w.Header())
+		time.Sleep(f.delay)
+		if err == nil && f.drop.next() {
+			s.log(r, "dropped", begin)
+			panic(http.ErrAbortHandler) // makes net/http close the connection
 		}
 		status := s.send(w, resp, err)
 		s.log(r, strconv.Itoa(status), begin)
@@ -559,7 +572,7 @@ func (s *Server) send(w http.ResponseWriter, resp response, err error) (status i
 			e = newError(http.StatusInternalServerError,
 				"The server failed on this request; try again, and report it if it fails again.")
 		}
-		resp.status, resp.body = e.Status, encode(e)
+		resp = response{e.Status, encode(e), e.header}
 	}
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
@@ -567,9 +580,6 @@ func (s *Server) send(w http.ResponseWriter, resp response, err error) (status i
 		header.Set("Access-Control-Allow-Origin", s.origin)
 		header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
 			"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset")
-	}
-	if resp.status == http.StatusUnauthorized {
-		header.Set("WWW-Authenticate", "Bearer")
 	}
 	if resp.body != nil {
 		header.Set("Content-Type", "application/json")
@@ -601,8 +611,8 @@ func (s *Server) noRoute(r *http.Request) (response, error) {
 		return response{}, errNoPath
 	}
 	allow := strings.Join(allowed, ", ")
-	return response{header: http.Header{"Allow": {allow}}},
-		newError(http.StatusMethodNotAllowed, "Method not allowed; this path supports %s.", allow)
+	return response{}, newError(http.StatusMethodNotAllowed,
+		"Method not allowed; this path supports %s.", allow).with(http.Header{"Allow": {allow}})
 }
 
 // preflight lets web pages of the allowed origin call the API: their browser asks first, without a
@@ -627,10 +637,7 @@ func (s *Server) getHealth(*http.Request) (response, error) {
 
 // getKeys returns the demo keys, for the page to offer, or an empty array if they are not in use.
 func (s *Server) getKeys(*http.Request) (response, error) {
-	if s.limits.demoHost == "" {
-		return response{status: http.StatusOK, body: []byte("[]")}, nil
-	}
-	return response{status: http.StatusOK, body: []byte(demoKeys)}, nil
+	return response{status: http.StatusOK, body: []byte(cmp.Or(s.demoKeys, "[]"))}, nil
 }
 
 // documents are the description of the API and the page that shows it.

@@ -16,8 +16,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// plans say how many requests a key may send. A key of the plan enterprise sets its own limits.
-var plans = map[string]struct{ perMinute, perDay int }{
+// A plan says how many requests a key may send.
+type plan struct{ perMinute, perDay int }
+
+// plans are those with fixed limits. A key of the plan enterprise sets its own.
+var plans = map[string]plan{
 	"free":     {60, 1000},
 	"pro":      {300, 10_000},
 	"business": {1000, 100_000},
@@ -31,17 +34,16 @@ const demoKeys = `[
 {"key": "demo-enterprise", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}
 ]`
 
-// A keyEntry is an entry of the keys file. Its limits are nil if they were left out; validate gives
-// it those of its plan.
+// A keyEntry is an entry of the keys file. A limit that was left out is nil.
 type keyEntry struct {
-	key, plan         string
+	key, planName     string
 	perMinute, perDay *int
 }
 
 func (e *keyEntry) fields() []field {
 	return []field{
 		need("key", aString, &e.key),
-		need("plan", aString, &e.plan),
+		need("plan", aString, &e.planName),
 		may("perMinute", anInteger, &e.perMinute),
 		may("perDay", anInteger, &e.perDay),
 	}
@@ -52,35 +54,32 @@ func (e *keyEntry) validate() error {
 	if e.key == "" || strings.ContainsFunc(e.key, invisible) {
 		return invalid("key must be visible ASCII characters without spaces.")
 	}
-	if e.plan == "enterprise" {
+	if e.planName == "enterprise" {
 		if !isLimit(e.perMinute) || !isLimit(e.perDay) {
 			return invalid("This plan needs perMinute and perDay, from 1 to %d.", math.MaxInt32)
 		}
 		return nil
 	}
-	p, ok := plans[e.plan]
-	if !ok {
+	if _, ok := plans[e.planName]; !ok {
 		return invalid("plan must be free, pro, business or enterprise.")
 	}
 	if e.perMinute != nil || e.perDay != nil {
 		return invalid("perMinute and perDay are for the enterprise plan only.")
 	}
-	e.perMinute, e.perDay = &p.perMinute, &p.perDay
 	return nil
 }
 
 func isLimit(n *int) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
 
-// A quota is what a response says about the limits.
+// A quota is what the headers of a response say about the limits.
 type quota struct {
 	limit, remaining int
 	reset            time.Time
-	wait             time.Duration // how long a refused client must wait; otherwise 0
+	wait             time.Duration // after a refusal, how long; otherwise 0
 }
 
 // setHeaders sets the rate headers and, if there is a wait, Retry-After (RFC 9110, section 10.2.3).
-// Times are in whole seconds, rounded up. The names are written into the map as documented: Set
-// would spell them X-Ratelimit-Limit and so on.
+// Times are in whole seconds, rounded up. Set would spell the names X-Ratelimit-Limit and so on.
 func (q quota) setHeaders(header http.Header) {
 	header["X-RateLimit-Limit"] = []string{strconv.Itoa(q.limit)}
 	header["X-RateLimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
@@ -92,11 +91,12 @@ func (q quota) setHeaders(header http.Header) {
 	}
 }
 
-// A window only counts down: it lets a number of requests through until its end. Then the next
+// A window only counts down: it lets a number of requests through until its end, and the next
 // request begins it anew.
 //
-// The count is a rate limiter at rate 0, which starts with a token for each request and gets none
-// back. At another rate it would be a bucket that refills.
+// Its limiter does the counting. It starts with that number of tokens, a request takes one, and at
+// a rate of 0 per second none comes back. With another rate, the window would be a bucket that
+// refills.
 type window struct {
 	limit   int
 	length  time.Duration
@@ -131,52 +131,56 @@ func (w *window) refuse(now time.Time) (quota, error) {
 // A client is whoever sends requests with a key.
 type client struct {
 	minute, day *window
-	strikes     int       // seconds in which the key was refused
-	lastStrike  time.Time // the first refusal in the last of them
+	strikes     int       // see strike
+	lastStrike  time.Time // the first refusal in that second
 	banEnd      time.Time
 }
 
-const (
-	maxStrikes  = 10
-	strikePause = 5 * time.Second
-	banMinutes  = 5 // of the limits
-)
-
 // spend takes a request from both windows of the client. If one of them is used up, it takes none,
 // and returns the error rate_limited; for a banned key, key_banned.
-//
-// A second in which the key is refused is a strike. The tenth in a row is a ban: a burst at once is
-// one strike, but a client that asks every second is banned with its tenth refusal.
 func (c *client) spend(now time.Time) (quota, error) {
 	if now.Before(c.banEnd) {
 		return c.refuseBanned(now)
 	}
 	c.minute.renew(now)
 	c.day.renew(now)
-	if c.minute.remaining(now) > 0 && c.day.remaining(now) > 0 {
+	w := c.tighter(now)
+	if w.remaining(now) > 0 {
 		c.minute.take(now)
 		c.day.take(now)
 		c.strikes = 0
-		return c.tighter(now).quota(now), nil
+		return w.quota(now), nil
 	}
-	if now.Unix() <= c.lastStrike.Unix() { // less if requests overtake each other
-		return c.tighter(now).refuse(now)
+	c.strike(now)
+	if now.Before(c.banEnd) {
+		return c.refuseBanned(now)
 	}
-	if now.Sub(c.lastStrike) > strikePause {
+	return w.refuse(now)
+}
+
+// strike notes that the key is refused. Each second in which it is refused is a strike, and the
+// tenth bans the key for five minutes of the limits. A request that is let through clears the
+// strikes, and so does a pause of more than 5 seconds between two of them.
+//
+// So a burst, all in one second, is one strike; a client that asks every second is banned at its
+// tenth refusal; and one that doubles its wait, from a second on, is never banned.
+func (c *client) strike(now time.Time) {
+	if now.Unix() <= c.lastStrike.Unix() { // the same second, or an older request, overtaken
+		return
+	}
+	if now.Sub(c.lastStrike) > 5*time.Second {
 		c.strikes = 0
 	}
 	c.strikes++
 	c.lastStrike = now
-	if c.strikes < maxStrikes {
-		return c.tighter(now).refuse(now)
+	if c.strikes == 10 {
+		c.strikes = 0
+		c.banEnd = now.Add(5 * c.minute.length)
 	}
-	c.strikes = 0
-	c.banEnd = now.Add(banMinutes * c.minute.length)
-	return c.refuseBanned(now)
 }
 
-// tighter returns the window with fewer requests left or, if both have as many, the one that ends
-// later: who waits for that end is let through.
+// tighter returns the window with fewer requests left. If both have as many, perhaps none, it is
+// the one that ends later, so that who waits for its end is let through.
 func (c *client) tighter(now time.Time) *window {
 	inMinute, inDay := c.minute.remaining(now), c.day.remaining(now)
 	if inDay < inMinute || inDay == inMinute && c.day.end.After(c.minute.end) {
@@ -193,7 +197,7 @@ func (c *client) refuseBanned(now time.Time) (quota, error) {
 
 // Limits counts the requests of each key, and of strangers: all those without a valid key.
 type Limits struct {
-	demoHost string // of -addr, if the keys are the demo keys; otherwise empty
+	onlyHost string // if not empty, keys count only under this name of the computer: see isOwn
 
 	mu        sync.Mutex                    // guards what follows
 	clients   map[[sha256.Size]byte]*client // by the hash of the key
@@ -201,10 +205,11 @@ type Limits struct {
 }
 
 // newLimits reads keys in the form of the keys file, a JSON array of entries. An error in an entry
-// says which one it is, and quotes no value. A minute of the limits may be shorter than a minute.
-func newLimits(keys []byte, minute time.Duration, demoHost string) (*Limits, error) {
+// says which one it is, and quotes no value. The minute of the limits may be shorter than a minute.
+// For the demo keys, onlyHost is the host of -addr; keys of one's own count under any host.
+func newLimits(keys []byte, minute time.Duration, onlyHost string) (*Limits, error) {
 	l := &Limits{
-		demoHost:  demoHost,
+		onlyHost:  onlyHost,
 		clients:   map[[sha256.Size]byte]*client{},
 		strangers: &window{limit: plans["free"].perMinute, length: minute},
 	}
@@ -217,16 +222,20 @@ func newLimits(keys []byte, minute time.Duration, demoHost string) (*Limits, err
 	}
 	for i, data := range entries {
 		var entry keyEntry
-		if err := decodeObject(data, &entry); err != nil {
+		if err := decode(data, &entry); err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i+1, err)
 		}
 		hash := sha256.Sum256([]byte(entry.key))
 		if l.clients[hash] != nil {
 			return nil, fmt.Errorf("entry %d: The key is given twice.", i+1)
 		}
+		p, ok := plans[entry.planName]
+		if !ok {
+			p = plan{*entry.perMinute, *entry.perDay}
+		}
 		l.clients[hash] = &client{
-			minute: &window{limit: *entry.perMinute, length: minute},
-			day:    &window{limit: *entry.perDay, length: 24 * time.Hour},
+			minute: &window{limit: p.perMinute, length: minute},
+			day:    &window{limit: p.perDay, length: 24 * time.Hour},
 		}
 	}
 	return l, nil
@@ -241,7 +250,7 @@ func (l *Limits) admit(r *http.Request, now time.Time) (quota, error) {
 	now = now.Round(0) // the wall clock: the other may stand still while the computer sleeps
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.demoHost != "" && !l.isOwn(r.Host) {
+	if l.onlyHost != "" && !l.isOwn(r.Host) {
 		return l.spendStranger(now, "The demo keys count only where the host of the URL is "+
 			"localhost, an IP address or the one of -addr; use such a URL.")
 	}
@@ -252,22 +261,22 @@ func (l *Limits) admit(r *http.Request, now time.Time) (quota, error) {
 		"A valid API key is required; send it as Authorization: Bearer KEY.")
 }
 
-// isOwn reports whether a Host names this computer. To use the demo keys, a web page may be given a
-// name that leads here (DNS rebinding), but then its requests have that name as their Host.
+// isOwn reports whether a Host is an IP address, localhost or onlyHost. A web page elsewhere can
+// make its own name lead to this computer (DNS rebinding) and use the demo keys, which are public;
+// but then its requests have that name as their Host.
 func (l *Limits) isOwn(host string) bool {
 	name := (&url.URL{Host: host}).Hostname() // without a port and brackets
 	_, err := netip.ParseAddr(name)
-	return err == nil || strings.EqualFold(name, "localhost") || strings.EqualFold(name, l.demoHost)
+	return err == nil || strings.EqualFold(name, "localhost") || strings.EqualFold(name, l.onlyHost)
 }
 
 // requestKey returns the key that the request carries, or "". It is in the header Authorization
 // (RFC 6750, section 2.1) or in X-API-Key; if both are there, Authorization counts.
 func requestKey(r *http.Request) string {
-	authorization := r.Header.Get("Authorization")
-	if authorization == "" {
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if scheme == "" {
 		return r.Header.Get("X-API-Key")
 	}
-	scheme, key, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
@@ -282,5 +291,6 @@ func (l *Limits) spendStranger(now time.Time, message string) (quota, error) {
 		return l.strangers.refuse(now)
 	}
 	l.strangers.take(now)
-	return l.strangers.quota(now), newError(http.StatusUnauthorized, "%s", message)
+	return l.strangers.quota(now), newError(http.StatusUnauthorized, "%s", message).
+		with(http.Header{"Www-Authenticate": {"Bearer"}})
 }

@@ -502,7 +502,7 @@ func TestKeysFile(t *testing.T) {
 			"The JSON is malformed in line 1, at byte 29: invalid character '[' after top-level value."},
 		{`["secret"]`, `entry 1: The JSON must be one object.`},
 		{`[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`, `entry 2: The key is given twice.`},
-		{`[{"key":"secret","plan":"free","key":"secret"}]`, `entry 1: key is given twice; leave one out.`},
+		{`[{"key":"secret","plan":"free","key":"secret"}]`, `entry 1: The field "key" is given twice; leave one out.`},
 		{`[{"key":"secret","plan":null}]`, `entry 1: plan must be a string.`},
 		{`[{"key":"secret","plan":"gold"}]`, `entry 1: plan must be free, pro, business or enterprise.`},
 		{`[{"key":"secret"}]`, `entry 1: plan is missing; it must be a string.`},

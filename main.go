@@ -18,7 +18,8 @@
 //		an IP address or the host in -addr
 //	-minute DURATION
 //		the length of the minute of the limits, from 1s to 1m (default 1m), so that a test of a
-//		429 or of a ban, which lasts five of them, need not wait
+//		429 need not wait, nor one of a ban: that comes in a minute of 10s or more, or with a
+//		day used up, and lasts five of these minutes
 //	-cors-origin ORIGIN
 //		let web pages of this origin call the API, such as https://example.com
 //	-delay DURATION
@@ -167,9 +168,10 @@ func serve(ctx context.Context, c *config, stderr io.Writer) error {
 		return err
 	}
 	c.baseURL = urlOf(listener, c.addr)
-	exampleKey := "demo-free"
-	if c.keys != "" {
-		exampleKey = "KEY"
+	exampleKey := "KEY"
+	if c.keys == "" {
+		c.demoKeys = demoKeys
+		exampleKey = "demo-free"
 	}
 	fmt.Fprintf(stderr, "Petstore API: %s\nReference:    %[1]s/\n"+
 		"Try:          curl -i -H \"Authorization: Bearer %s\" %[1]s/pets\n", c.baseURL, exampleKey)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -11,33 +12,29 @@ import (
 	"unicode/utf8"
 )
 
-// A shape is a JSON object that this program reads: the body of a request, an entry of the keys
-// file, the snapshot of the store or a record in it.
+// A shape is a type that a JSON object is decoded into: the body of a request, an entry of the keys
+// file, the file of the store or a record in it. For example, a NewPet needs a name and a
+// categoryId, and may have a status.
 //
-// What an object may have stands in fields. The json tags of some shapes are for writing only. On
-// its own, encoding/json would take "Name" for name, ignore null and what is given twice, and not
-// tell a missing field from a zero one.
+// encoding/json alone would take "Name" for name, ignore null, let the last of two equal names
+// count, and not tell a missing field from a zero one. So it decodes just the values, and decode
+// does the rest. The json tags of a shape are for encoding.
 type shape interface {
 	fields() []field
-	validate() error // checks the values once all fields are decoded
+	validate() error // checks the values, once all of them are decoded
 }
 
-// A field is a member that an object may have.
+// A field is what an object may or must have.
 type field struct {
 	name     string
 	mustBe   string // what its value must be, for messages
 	target   any    // a pointer to where its value goes
 	required bool
-	given    bool // set by decodeMember
 }
 
-func need(name, mustBe string, target any) field {
-	return field{name: name, mustBe: mustBe, target: target, required: true}
-}
+func need(name, mustBe string, target any) field { return field{name, mustBe, target, true} }
 
-func may(name, mustBe string, target any) field {
-	return field{name: name, mustBe: mustBe, target: target}
-}
+func may(name, mustBe string, target any) field { return field{name, mustBe, target, false} }
 
 const (
 	aString    = "a string"
@@ -48,81 +45,83 @@ const (
 	aList      = "an array"
 )
 
-// decode reads a JSON object into a shape.
+// decode decodes a JSON object into a shape and validates it. The error is for the client, and
+// names one field that is wrong: an unknown one, if there is any, or else the first of the shape's.
 func decode(data []byte, into shape) error {
-	if err := checkJSON(data); err != nil {
+	values, err := splitObject(data)
+	if err != nil {
 		return err
 	}
-	return decodeObject(data, into)
+	fields := into.fields()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
+			return invalid("The field %.40q is unknown; leave it out.", name)
+		}
+	}
+	for _, f := range fields {
+		value, given := values[f.name]
+		if f.required && !given {
+			return invalid("%s is missing; it must be %s.", f.name, f.mustBe)
+		}
+		if given && (string(value) == "null" || json.Unmarshal(value, f.target) != nil) {
+			return invalid("%s must be %s.", f.name, f.mustBe)
+		}
+	}
+	return into.validate()
 }
 
-// checkJSON returns an error, which names the place, unless data is one JSON value in UTF-8
-// (RFC 8259).
+// splitObject returns the values of a JSON object by their names, none of which may be given twice.
+func splitObject(data []byte) (map[string]json.RawMessage, error) {
+	if err := checkJSON(data); err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return nil, invalid("The JSON must be one object.")
+	}
+	values := map[string]json.RawMessage{}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name := token.(string)
+		if _, given := values[name]; given {
+			return nil, invalid("The field %.40q is given twice; leave one out.", name)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// checkJSON returns an error unless data is one JSON value in UTF-8 (RFC 8259).
 func checkJSON(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return invalid("The JSON is empty.")
 	}
-	err := json.Unmarshal(data, new(json.RawMessage)) // a RawMessage takes any JSON
-	if malformed, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return malformedAt(data, max(0, int(malformed.Offset)-1), malformed.Error())
+	err := json.Unmarshal(data, new(json.RawMessage)) // just checks the syntax
+	if fault, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return malformed(data[:max(0, fault.Offset-1)], fault.Error()) // Offset is behind the fault
 	}
 	for i := 0; i < len(data); { // encoding/json would replace what is not UTF-8
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
-			return malformedAt(data, i, "invalid UTF-8")
+			return malformed(data[:i], "invalid UTF-8")
 		}
 		i += size
 	}
 	return nil
 }
 
-// malformedAt names the line of a byte and, in that line, its number, both from 1.
-func malformedAt(data []byte, index int, fault string) error {
-	before := data[:index]
+// malformed returns an error that names the place of a fault, given what stands before it.
+func malformed(before []byte, fault string) error {
 	line := 1 + bytes.Count(before, []byte("\n"))
-	number := index - bytes.LastIndexByte(before, '\n')
+	number := len(before) - bytes.LastIndexByte(before, '\n')
 	return invalid("The JSON is malformed in line %d, at byte %d: %s.", line, number, fault)
-}
-
-// decodeObject reads a JSON object, which checkJSON has passed, into a shape. The error names the
-// first field that is wrong or, if each one alone is right, one that is missing.
-func decodeObject(data []byte, into shape) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if start, _ := dec.Token(); start != json.Delim('{') {
-		return invalid("The JSON must be one object.")
-	}
-	fields := into.fields()
-	for dec.More() {
-		if err := decodeMember(dec, fields); err != nil {
-			return err
-		}
-	}
-	for _, f := range fields {
-		if f.required && !f.given {
-			return invalid("%s is missing; it must be %s.", f.name, f.mustBe)
-		}
-	}
-	return into.validate()
-}
-
-// decodeMember reads the next name and value of an object into the field with that name.
-func decodeMember(dec *json.Decoder, fields []field) error {
-	name, _ := dec.Token()
-	i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
-	if i < 0 {
-		return invalid("The field %.40q is unknown; leave it out.", name)
-	}
-	f := &fields[i]
-	if f.given {
-		return invalid("%s is given twice; leave one out.", f.name)
-	}
-	f.given = true
-	var value json.RawMessage
-	dec.Decode(&value)
-	if string(value) == "null" || json.Unmarshal(value, f.target) != nil {
-		return invalid("%s must be %s.", f.name, f.mustBe)
-	}
-	return nil
 }
 
 // encode returns the JSON of a value on one line. Unlike json.Marshal it leaves <, > and & as they
@@ -160,7 +159,7 @@ type NewPet struct {
 	Status     PetStatus `json:"status"`
 }
 
-// fields sets the status to Available, which stays if the object has none.
+// fields also sets the default status, which stays if the object has none.
 func (p *NewPet) fields() []field {
 	p.Status = Available
 	return []field{
@@ -178,7 +177,7 @@ func (p *NewPet) validate() error {
 	return validateName(p.Name)
 }
 
-// Pet is a pet as clients see it, and as it stands in the file.
+// Pet is a pet as clients see it and as it stands in the file. It is validated as a NewPet.
 type Pet struct {
 	ID int64 `json:"id"`
 	NewPet
@@ -285,7 +284,7 @@ func (o *NewOrder) validate() error {
 	return nil
 }
 
-// An OrderBody is the request shape for creating and replacing an order. It may have the id, too.
+// An OrderBody is the request shape for creating and replacing an order. A PUT may have the id too.
 type OrderBody struct {
 	id *int64 // nil if it was left out
 	NewOrder

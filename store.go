@@ -34,7 +34,7 @@ func newRecord[T any](id int64, value T) *record[T] {
 }
 
 // A table holds the records of one kind in id order. Each change makes a new slice of them, so
-// whoever has a copy of the older table sees it unchanged.
+// readers of an older copy of the table see it unchanged.
 type table[T any] struct {
 	records []*record[T]
 	last    int64 // the last id that was assigned, even if its record is gone
@@ -83,14 +83,14 @@ func (t *table[T]) remove(id int64) {
 	t.records = slices.Delete(slices.Clone(t.records), i, i+1)
 }
 
-// load adds a record of the file. They may come in any order.
+// load adds a record of the file, before anybody reads the table. They may come in any order.
 func (t *table[T]) load(id int64, value T) error {
 	if id < 1 || id > maxID {
 		return invalid("id must be from 1 to %d.", maxID)
 	}
 	i, found := search(t.records, id)
 	if found {
-		return invalid("The id %d is used twice.", id)
+		return invalid("Another record has the id %d, too.", id)
 	}
 	t.records = slices.Insert(t.records, i, newRecord(id, value))
 	t.last = max(t.last, id)
@@ -224,7 +224,7 @@ func parse(data []byte) (*state, error) {
 
 func (st *state) loadCategory(data json.RawMessage) error {
 	var category Category
-	if err := decodeObject(data, &category); err != nil {
+	if err := decode(data, &category); err != nil {
 		return err
 	}
 	return st.categories.load(category.ID, category)
@@ -232,7 +232,7 @@ func (st *state) loadCategory(data json.RawMessage) error {
 
 func (st *state) loadPet(data json.RawMessage) error {
 	var pet Pet
-	if err := decodeObject(data, &pet); err != nil {
+	if err := decode(data, &pet); err != nil {
 		return err
 	}
 	if err := st.checkCategory(pet.CategoryID); err != nil {
@@ -243,7 +243,7 @@ func (st *state) loadPet(data json.RawMessage) error {
 
 func (st *state) loadOrder(data json.RawMessage) error {
 	var order Order
-	if err := decodeObject(data, &order); err != nil {
+	if err := decode(data, &order); err != nil {
 		return err
 	}
 	if err := st.checkPet(order.PetID); err != nil {
@@ -254,7 +254,7 @@ func (st *state) loadOrder(data json.RawMessage) error {
 
 func (st *state) loadItem(data json.RawMessage) error {
 	var item InventoryItem
-	if err := decodeObject(data, &item); err != nil {
+	if err := decode(data, &item); err != nil {
 		return err
 	}
 	if err := st.checkPet(&item.PetID); err != nil {
@@ -293,19 +293,18 @@ func writeList[T any](b *bufio.Writer, name string, records []*record[T]) {
 //go:embed docs/sample.json
 var sample []byte
 
-var (
-	errUnsaved = newError(http.StatusServiceUnavailable,
-		"The server cannot save to its disk, so it changes nothing; try again later.")
-	errForeign = newError(http.StatusServiceUnavailable, "Another program has changed the "+
-		"server's file, so the server changes nothing; restart it to read that file.")
-)
-
-// A Store holds the current state in memory, and its snapshot in a file.
+// A Store holds the current state in memory, and its snapshot in a file. Reads take the current
+// state and need no lock. A write is a transaction:
+//
+//	next := store.begin()
+//	defer store.end()
+//	... change next ...
+//	return store.commit(next)
 type Store struct {
 	path    string // of the file; empty if nothing is kept on disk
 	logger  *log.Logger
 	current atomic.Pointer[state]
-	fault   atomic.Pointer[Error] // what clients are told if the last save failed; otherwise nil
+	fault   atomic.Pointer[Error] // what a client was told when the last save failed; or nil
 
 	mu   sync.Mutex  // held from begin to end; guards what follows
 	seen fs.FileInfo // the file as this process last read or wrote it; nil if it did neither
@@ -315,22 +314,24 @@ type Store struct {
 // the file is not a whole and valid snapshot, and leaves it untouched. If path is empty, the store
 // has the sample in memory only.
 func openStore(path string, logger *log.Logger) (*Store, error) {
-	s := &Store{path: path, logger: logger}
 	data, seen, err := readFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if seen == nil {
+		data = sample
 	}
 	first, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	s := &Store{path: path, logger: logger, seen: seen}
 	s.current.Store(first)
-	s.seen = seen
 	if path == "" {
 		return s, nil
 	}
 	removeLeftovers(path)
-	if seen == nil { // there is no file yet
+	if seen == nil {
 		if err := s.replaceFile(first); err != nil {
 			return nil, fmt.Errorf("%s: the first save failed: %w", path, err)
 		}
@@ -338,15 +339,18 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 	return s, nil
 }
 
-// readFile returns what the file holds, and its info just before. If there is no file, or path is
-// empty, it returns the sample and nil.
+// readFile returns what the file holds, and what it was just before that. If there is no file, or
+// path is empty, both are nil.
 func readFile(path string) ([]byte, fs.FileInfo, error) {
+	if path == "" {
+		return nil, nil, nil
+	}
 	seen, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
 			return nil, nil, fmt.Errorf("%s: its directory does not exist", path)
 		}
-		return sample, nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -355,13 +359,16 @@ func readFile(path string) ([]byte, fs.FileInfo, error) {
 	return data, seen, err
 }
 
+// tempSuffix follows the name of the file in that of a temporary file, and digits follow it.
+const tempSuffix = ".saving-"
+
 // removeLeftovers removes the temporary files that killed servers left behind. A server that is in
 // the middle of a save to the same file loses its own, and that save fails.
 func removeLeftovers(path string) {
 	directory := filepath.Dir(path)
 	entries, _ := os.ReadDir(directory)
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), filepath.Base(path)+".saving-") {
+		if strings.HasPrefix(entry.Name(), filepath.Base(path)+tempSuffix) {
 			os.Remove(filepath.Join(directory, entry.Name()))
 		}
 	}
@@ -371,7 +378,8 @@ func removeLeftovers(path string) {
 func (s *Store) view() *state { return s.current.Load() }
 
 // begin locks the store for a write and returns a copy of the current state to change; end unlocks
-// it. commit saves the copy, and only then lets readers see it; its error is for the client.
+// it. commit saves the copy, and only then lets readers see it; its error is for the client. A copy
+// that is not committed is simply forgotten.
 func (s *Store) begin() *state {
 	s.mu.Lock()
 	next := *s.view()
@@ -390,6 +398,13 @@ func (s *Store) commit(next *state) error {
 	return nil
 }
 
+var (
+	errUnsaved = newError(http.StatusServiceUnavailable,
+		"The server cannot save to its disk, so it changes nothing; try again later.")
+	errForeign = newError(http.StatusServiceUnavailable, "Another program has changed the "+
+		"server's file, so the server changes nothing; restart it to read that file.")
+)
+
 // save replaces the file with a snapshot of st. It logs a failure when it begins and when what
 // clients are told changes, and it logs that saving works again.
 func (s *Store) save(st *state) error {
@@ -401,7 +416,7 @@ func (s *Store) save(st *state) error {
 		return nil
 	}
 	told := errUnsaved
-	if errors.Is(err, errForeign) {
+	if errors.Is(err, errChanged) {
 		told = errForeign
 	}
 	if s.fault.Swap(told) != told {
@@ -411,24 +426,32 @@ func (s *Store) save(st *state) error {
 }
 
 // replaceFile replaces the file with a snapshot of st. At every moment, even after a power failure,
-// the file is the old snapshot or the new one, whole:
-//
-//  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise a power
-//     failure could leave the file empty.
-//  2. The temporary file is renamed over the file, unless another program has changed the file.
-//  3. The directory is synced. Otherwise the rename could be undone, and an acknowledged write with
-//     it.
-//
-// If only the last step fails, the write is refused, but the file has it until the next save.
+// the file is the old snapshot or the new one, whole. If only the last step fails, the write is
+// refused, but the file has it until the next save.
 func (s *Store) replaceFile(st *state) error {
 	directory := filepath.Dir(s.path)
-	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+".saving-*")
+	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+tempSuffix+"*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // does nothing after the rename
-	written, err := s.writeTemp(temp, st)
+	defer os.Remove(temp.Name()) // does nothing once it is renamed
+	defer temp.Close()           // does nothing once it is closed
+	if old, err := os.Stat(s.path); err == nil {
+		if err := temp.Chmod(old.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	if err := writeSnapshot(temp, st); err != nil {
+		return err
+	}
+	if err := temp.Sync(); err != nil { // or a power failure could leave the file empty
+		return err
+	}
+	written, err := temp.Stat()
 	if err != nil {
+		return err
+	}
+	if err := temp.Close(); err != nil {
 		return err
 	}
 	if err := s.checkFile(); err != nil {
@@ -438,28 +461,12 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	s.seen = written
-	return syncDirectory(directory)
+	return syncDirectory(directory) // or a power failure could undo the rename
 }
 
-// writeTemp writes a snapshot of st to the temporary file, with the permission bits of the file if
-// there is one, syncs it and closes it.
-func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
-	defer temp.Close()
-	if old, err := os.Stat(s.path); err == nil {
-		if err := temp.Chmod(old.Mode().Perm()); err != nil {
-			return nil, err
-		}
-	}
-	if err := writeSnapshot(temp, st); err != nil {
-		return nil, err
-	}
-	if err := temp.Sync(); err != nil {
-		return nil, err
-	}
-	return temp.Stat()
-}
+var errChanged = errors.New("another program has changed the file; restart the server to read it")
 
-// checkFile fails with errForeign if the file is not the one that this process last read or wrote.
+// checkFile fails with errChanged if the file is not the one that this process last read or wrote.
 // A missing file is fine: the save writes it again. Two servers that save at the same instant can
 // still overwrite each other; the one whose file is overwritten notices at its next save.
 func (s *Store) checkFile() error {
@@ -472,7 +479,7 @@ func (s *Store) checkFile() error {
 	}
 	if !os.SameFile(info, s.seen) || // false if s.seen is nil
 		info.Size() != s.seen.Size() || !info.ModTime().Equal(s.seen.ModTime()) {
-		return errForeign
+		return errChanged
 	}
 	return nil
 }

@@ -284,7 +284,7 @@ func TestLogOfFailures(t *testing.T) {
 		try()
 	}
 	once := "saving failed: open FILE.TEMP: not a directory\n" +
-		"saving failed: " + errForeign.Error() + "\nsaving works again\n"
+		"saving failed: " + errChanged.Error() + "\nsaving works again\n"
 	same(t, "log", once+once, anonymous(s.log.String(), s.store.path))
 }
 
@@ -295,7 +295,7 @@ func TestPanicInAChange(t *testing.T) {
 	s.mux.Handle("POST /boom", s.wrap(s.handlerOf(func(next *state, _ *request) (response, error) {
 		next.removePet(1)
 		panic("boom")
-	}), true))
+	}), s.limits, new(faults)))
 	s.expect(step{"POST /boom", "", 500, "The server failed on this request"})
 	if got := s.log.String(); !strings.Contains(got, "panic: boom") || !strings.Contains(got, "store_test.go") {
 		t.Errorf("the log has no stack: %s", got)
@@ -340,7 +340,7 @@ func TestFileChangedByAnother(t *testing.T) {
 			}
 			s.expect(step{"GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`})
 			same(t, "the file", theirs, read(t, path))
-			same(t, "log", "saving failed: "+errForeign.Error()+"\n", s.log.String())
+			same(t, "log", "saving failed: "+errChanged.Error()+"\n", s.log.String())
 			s = newService(t, path)
 			s.expect(step{"POST /categories", `{"name":"First"}`, 201, `{"id":1,"name":"First"}`})
 		})
@@ -408,7 +408,7 @@ func TestFirstSnapshotOfAnother(t *testing.T) {
 	path := freshFile(t)
 	starting := &Store{path: path}
 	write(t, path, `{}`)
-	if err := starting.replaceFile(new(state)); !errors.Is(err, errForeign) {
+	if err := starting.replaceFile(new(state)); !errors.Is(err, errChanged) {
 		t.Errorf("error %v", err)
 	}
 	same(t, "the file", `{}`, read(t, path))
@@ -444,18 +444,18 @@ func TestBrokenFile(t *testing.T) {
 		{`{"cats":[]}`, `The field "cats"` + unknown},
 		{`{"Pets":[]}`, `The field "Pets"` + unknown},
 		{`{"lastIds":{"pets":1}}`, `The field "lastIds"` + unknown}, // as older versions had it
-		{`{"pets":[],"pets":[]}`, `pets is given twice; leave one out.`},
+		{`{"pets":[],"pets":[]}`, `The field "pets" is given twice; leave one out.`},
 		{`{"categories":[null]}`, `categories, record 1: The JSON must be one object.`},
 		{`{"categories":[{"id":1,"name":"c"},{"name":"c"}]}`, `categories, record 2: id is missing`},
 		{`{"categories":[{"id":0,"name":"c"}]}`, `categories, record 1: id must be from 1 to 2147483647.`},
 		{`{"categories":[{"id":2147483648,"name":"c"}]}`, `categories, record 1: id must be from 1 to`},
 		{`{"categories":[{"id":1,"name":"c"},{"id":1,"name":"d"}]}`,
-			`categories, record 2: The id 1 is used twice.`},
+			`categories, record 2: Another record has the id 1, too.`},
 		{`{"categories":[{"id":1,"name":" "}]}`, `categories, record 1: name must be 1 to 200`},
-		{`{"categories":[{"id":1,"name":"c","name":"c"}]}`, `categories, record 1: name is given twice`},
+		{`{"categories":[{"id":1,"name":"c","name":"c"}]}`, `categories, record 1: The field "name" is given twice`},
 		{`{"categories":[{"id":1,"Name":"c"}]}`, `categories, record 1: The field "Name"` + unknown},
 		{`{"categories":[{"id":1,"name":null}]}`, `categories, record 1: name must be a string.`},
-		{pets(`,{"id":1,"name":"p","categoryId":1}]`), `pets, record 2: The id 1 is used twice.`},
+		{pets(`,{"id":1,"name":"p","categoryId":1}]`), `pets, record 2: Another record has the id 1, too.`},
 		{pets(`,{"id":2,"name":"p","categoryId":2}]`), `pets, record 2: categoryId 2 does not exist`},
 		{pets(`,{"id":2,"name":"p"}]`), `pets, record 2: categoryId is missing`},
 		{pets(`,{"id":2,"name":5,"categoryId":1}]`), `pets, record 2: name must be a string.`},
@@ -467,8 +467,8 @@ func TestBrokenFile(t *testing.T) {
 		{pets(`],"inventory":[{"petId":1}]`), `inventory, record 1: quantity is missing`},
 		{pets(`],"inventory":[{"petId":1,"quantity":-1}]`), `inventory, record 1: quantity must be`},
 		{pets(`],"inventory":[{"petId":1,"quantity":1},{"petId":1,"quantity":1}]`),
-			`inventory, record 2: The id 1 is used twice.`},
-		{`{"orders":[{"id":7},{"id":7}]}`, `orders, record 2: The id 7 is used twice.`},
+			`inventory, record 2: Another record has the id 1, too.`},
+		{`{"orders":[{"id":7},{"id":7}]}`, `orders, record 2: Another record has the id 7, too.`},
 		{`{"orders":[{"id":1},{"complete":true}]}`, `orders, record 2: id is missing`},
 		{`{"orders":[{"id":1,"petId":9}]}`, `orders, record 1: petId 9 does not exist`},
 		{`{"orders":[{"id":1,"quantity":0}]}`, `orders, record 1: quantity must be`},
