@@ -68,9 +68,7 @@ func freshClone(t *testing.T) string {
 // they print. No server that they start may outlive them, nor anything in the temporary directory.
 func paste(t *testing.T, shell, directory, commands string) string {
 	t.Helper()
-	if _, err := exec.LookPath(shell); err != nil {
-		t.Skipf("there is no %s here", shell)
-	}
+	interpreter(t, shell)
 	args := map[string][]string{"bash": {"--norc", "-s"}, "zsh": {"-f", "-i", "-s"}}[shell]
 	// Without a limit it would wait forever for a server that fails.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
