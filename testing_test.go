@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,7 +48,10 @@ func runWith(t *testing.T, flag string, contents map[string]string, command ...s
 	if err := os.WriteFile(filepath.Join(bin, "petstore"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(command[0], command[1:]...)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.WaitDelay = time.Second
 	cmd.Dir = directory
 	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"TMPDIR="+t.TempDir(), "PYTHONDONTWRITEBYTECODE=1")
@@ -86,7 +90,8 @@ func TestShop(t *testing.T) { t.Log(petstore(t, "-v"), petstore(t)) }
 		}, []string{"pytest", "-q"}},
 		"JavaScript": {map[string]string{"petstore.test.mjs": block("js")},
 			[]string{"node", "--test"}},
-		"sh":  {map[string]string{"shop.sh": "set -e\n" + block("sh")}, []string{"sh", "shop.sh"}},
+		"sh": {map[string]string{"shop.sh": "set -e\n" + block("sh")},
+			[]string{"sh", "shop.sh"}},
 		"zsh": {map[string]string{"shop.sh": block("sh")}, []string{"zsh", "shop.sh"}},
 	} {
 		t.Run(name, func(t *testing.T) {
