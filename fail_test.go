@@ -103,7 +103,6 @@ func TestDrop(t *testing.T) {
 				s.fail.Set(test.fail)
 			}
 			server := httptest.NewServer(s)
-			defer server.Close()
 			var got []string
 			written, left := 0, 39
 			for request := range strings.SplitSeq(test.requests, "; ") {
@@ -116,6 +115,7 @@ func TestDrop(t *testing.T) {
 					left--
 				}
 			}
+			server.Close()
 			same(t, "responses", test.want, strings.Join(got, " "))
 			same(t, "pets written", written, strings.Count(read(t, s.store.path), "Kiwi"))
 			s.drop.n, s.fail.n = 0, 0

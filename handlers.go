@@ -68,7 +68,7 @@ func listPets(st *state, r *request) (response, error) {
 	q := parseQuery(r, "status", "categoryId")
 	status := PetStatus(q.values.Get("status")) // "" if it is left out
 	if status != "" && !status.valid() {
-		q.reject("status must be %s.", aPetStatus)
+		q.reject("status must be %s.", aPetStatus) // for list to return
 	}
 	category := q.integer("categoryId", 0, 1, math.MaxInt64) // 0 if it is left out
 	pets := st.pets.records
@@ -456,7 +456,8 @@ type Server struct {
 func newServer(store *Store, limits *Limits, logger *log.Logger, opts *options) *Server {
 	s := &Server{opts, store, limits, logger, http.NewServeMux(), time.Now()}
 	for pattern, op := range operations {
-		s.mux.Handle(pattern, s.limited(s.handlerOf(op)))
+		run := func(r *http.Request) (response, error) { return s.run(op, r) }
+		s.mux.Handle(pattern, s.limited(run))
 	}
 	s.mux.Handle("/", s.limited(s.noRoute))
 	s.mux.Handle("GET /healthz", s.open(s.getHealth))
@@ -472,32 +473,6 @@ func newServer(store *Store, limits *Limits, logger *log.Logger, opts *options) 
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
-
-// handlerOf makes a handler of an operation. A GET just reads the current state. Anything else is a
-// write, whose body is read before the store is locked, so that a slow client holds up nobody.
-func (s *Server) handlerOf(op operation) handler {
-	return func(r *http.Request) (response, error) {
-		if r.Method == "GET" || r.Method == "HEAD" {
-			return op(s.store.view(), &request{Request: r})
-		}
-		body, err := readBody(r)
-		if err != nil {
-			return response{}, err
-		}
-		return s.write(op, &request{r, body})
-	}
-}
-
-// write runs an operation in a transaction.
-func (s *Server) write(op operation, r *request) (response, error) {
-	next := s.store.begin()
-	defer s.store.end()
-	resp, err := op(next, r)
-	if err != nil {
-		return response{}, err
-	}
-	return resp, s.store.commit(next)
-}
 
 var errOnPurpose = newError(http.StatusServiceUnavailable,
 	"The flag -fail asked for this error, and nothing was changed; retry after one second.").
@@ -549,6 +524,25 @@ func call(h handler, r *http.Request) (resp response, err error) {
 		}
 	}()
 	return h(r)
+}
+
+// run runs an operation. A GET just reads the current state. Anything else is a write: its body is
+// read first, so that a slow client holds up nobody, and then it runs in a transaction.
+func (s *Server) run(op operation, r *http.Request) (response, error) {
+	if r.Method == "GET" || r.Method == "HEAD" {
+		return op(s.store.view(), &request{Request: r})
+	}
+	body, err := readBody(r)
+	if err != nil {
+		return response{}, err
+	}
+	next := s.store.begin()
+	defer s.store.end()
+	resp, err := op(next, &request{r, body})
+	if err != nil {
+		return response{}, err
+	}
+	return resp, s.store.commit(next)
 }
 
 // send sends the response, or the error as an Error object. An error that is not an *Error is a

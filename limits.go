@@ -94,9 +94,9 @@ func (q quota) setHeaders(header http.Header) {
 // A window only counts down: it lets a number of requests through until its end, and the next
 // request begins it anew.
 //
-// Its limiter does the counting. It starts with that number of tokens, a request takes one, and at
-// a rate of 0 per second none comes back. With another rate, the window would be a bucket that
-// refills.
+// Its limiter does the counting: it starts with that number of tokens, AllowN takes one, TokensAt
+// tells how many are left, and at a rate of 0 per second none comes back. With another rate, the
+// window would be a bucket that refills.
 type window struct {
 	limit   int
 	length  time.Duration
@@ -163,10 +163,10 @@ const (
 	banMinutes  = 5 // of the limits
 )
 
-// strike is called for a request that is refused. Each second with such a request is a strike, and
-// the key is banned at the tenth. Strikes are counted from 1 again after a request that was let
-// through, and after a pause between two of them. So a burst, all in one second, is one strike, and
-// a client that asks every second is banned at its tenth refusal.
+// strike is called when a request is refused. Each second with such a request is a strike, and the
+// tenth strike is a ban. The count begins anew after a request that was let through, and after a
+// pause. For example, requests that are refused at 0.0, 0.7, 1.2 and 8.0 seconds are strike 1, the
+// same strike, strike 2 and, after the pause, strike 1.
 func (c *client) strike(now time.Time) (banned bool) {
 	if now.Unix() <= c.lastStrike.Unix() { // less, if requests overtake each other
 		return false
@@ -205,7 +205,7 @@ func (c *client) refuseBanned(now time.Time) (quota, error) {
 
 // Limits counts the requests of each key, and of strangers: all those without a valid key.
 type Limits struct {
-	demo bool   // the keys are the demo keys, which are public: see isOwn
+	demo bool   // the keys are the demo keys, which count only under some hosts: see isOwn
 	host string // of -addr
 
 	mu        sync.Mutex                    // guards what follows
@@ -213,15 +213,18 @@ type Limits struct {
 	strangers *window
 }
 
-// newLimits reads keys in the form of the keys file, a JSON array of entries. An error in an entry
-// says which one it is, and quotes no value. The minute of the limits may be shorter than a minute.
-// The host is that of -addr.
+// newLimits reads the keys file, a JSON array of entries, or takes the demo keys if it is nil. An
+// error in an entry says which one it is, and quotes no value. The minute of the limits may be
+// shorter than a minute. The host is that of -addr.
 func newLimits(keys []byte, minute time.Duration, host string) (*Limits, error) {
 	l := &Limits{
-		demo:      string(keys) == demoKeys,
+		demo:      keys == nil,
 		host:      host,
 		clients:   map[[sha256.Size]byte]*client{},
 		strangers: &window{limit: plans["free"].perMinute, length: minute},
+	}
+	if l.demo {
+		keys = []byte(demoKeys)
 	}
 	if err := checkJSON(keys); err != nil {
 		return nil, err
@@ -271,9 +274,9 @@ func (l *Limits) admit(r *http.Request, now time.Time) (quota, error) {
 		"A valid API key is required; send it as Authorization: Bearer KEY.")
 }
 
-// isOwn reports whether a Host is an IP address, localhost or the host of -addr. A web page
-// elsewhere can make its own name lead to this computer (DNS rebinding), to use the demo keys; but
-// then its requests have that name as their Host.
+// isOwn reports whether a Host is an IP address, localhost or the host of -addr. The demo keys are
+// public, and a web page elsewhere could make its own name lead to this computer (DNS rebinding);
+// but then its requests have that name as their Host.
 func (l *Limits) isOwn(host string) bool {
 	name := (&url.URL{Host: host}).Hostname() // without a port and brackets
 	_, err := netip.ParseAddr(name)

@@ -17,9 +17,9 @@
 //		must be a loopback address, and the keys count only in requests whose Host is localhost,
 //		an IP address or the host in -addr
 //	-minute DURATION
-//		the length of the minute of the limits, from 1s to 1m (default 1m), for tests of a 429
-//		or of a ban, which lasts five of these minutes; a ban takes ten seconds of refusals, and
-//		so a minute of 10s or more, or a day that is used up
+//		how long a minute of the limits lasts, from 1s to 1m (default 1m), so that a test of a
+//		429 need not wait. A ban lasts five of them. It comes after ten seconds of refusals,
+//		which do not fit into less than 10s
 //	-cors-origin ORIGIN
 //		let web pages of this origin call the API, such as https://example.com
 //	-delay DURATION
@@ -158,7 +158,8 @@ func serve(ctx context.Context, c *config, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(c) // before the store, so that a busy port leaves no file behind
+	// A busy port is found out before the store is opened, so that no file is left behind.
+	listener, err := listen(c.addr, limits.demo)
 	if err != nil {
 		return err
 	}
@@ -216,7 +217,7 @@ func shutDown(server *http.Server, logger *log.Logger) {
 func readKeys(c *config) (*Limits, error) {
 	host, _, _ := net.SplitHostPort(c.addr)
 	if c.keys == "" {
-		return newLimits([]byte(demoKeys), c.minute, host)
+		return newLimits(nil, c.minute, host)
 	}
 	keys, err := os.ReadFile(c.keys)
 	if err != nil {
@@ -229,17 +230,17 @@ func readKeys(c *config) (*Limits, error) {
 	return limits, nil
 }
 
-// listen listens on the address of the config. With the demo keys, it must be a loopback address.
-func listen(c *config) (*net.TCPListener, error) {
-	addr, err := net.ResolveTCPAddr("tcp", c.addr)
+// listen listens on an address. With the demo keys, it must be a loopback address.
+func listen(address string, demo bool) (*net.TCPListener, error) {
+	resolved, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	if c.keys == "" && !addr.IP.IsLoopback() {
+	if demo && !resolved.IP.IsLoopback() {
 		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: "+
-			"pass -keys FILE too", c.addr)
+			"pass -keys FILE too", address)
 	}
-	listener, err := net.ListenTCP("tcp", addr)
+	listener, err := net.ListenTCP("tcp", resolved)
 	if err != nil {
 		return nil, fmt.Errorf("%w; choose another address, such as -addr localhost:0", err)
 	}

@@ -184,9 +184,7 @@ func TestProgram(t *testing.T) {
 	}
 	p.Process.Signal(syscall.SIGTERM)
 	code, printed := p.end()
-	if code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	same(t, "exit code", 0, code)
 	_, logged, _ := strings.Cut(printed, "/pets\n") // after the lines of the start
 	if !strings.Contains(logged, `POST "/pets" 201 `) || strings.Contains(logged, "demo-") {
 		t.Errorf("the request is not logged, or its key is:\n%s", logged)
@@ -197,9 +195,8 @@ func TestProgram(t *testing.T) {
 		t.Errorf("after a restart, status %d: %s", status, body)
 	}
 	p.Process.Signal(os.Interrupt)
-	if code, _ := p.end(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	code, _ = p.end()
+	same(t, "exit code", 0, code)
 }
 
 // dial connects to the program.
@@ -250,9 +247,8 @@ func TestGracefulShutdown(t *testing.T) {
 	if line, err := responses.ReadString('\n'); line != "HTTP/1.1 201 Created\r\n" {
 		t.Errorf("%q, %v", line, err)
 	}
-	if code, printed := p.end(); code != 0 {
-		t.Errorf("exit code %d: %s", code, printed)
-	}
+	code, _ := p.end()
+	same(t, "exit code", 0, code)
 }
 
 // A second signal ends the program at once, although a request is in flight.
@@ -269,9 +265,8 @@ func TestSecondSignal(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if code, printed := p.end(); code != -1 {
-		t.Errorf("exit code %d, not ended by the signal: %s", code, printed)
-	}
+	code, _ := p.end()
+	same(t, "exit code, -1 for a signal", -1, code)
 }
 
 func TestFaultsAtTheStart(t *testing.T) {

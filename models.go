@@ -12,16 +12,54 @@ import (
 	"unicode/utf8"
 )
 
-// A shape is a type that a JSON object is decoded into: the body of a request, an entry of the keys
-// file, the file of the store or a record in it. For example, a NewPet needs a name and a
-// categoryId, and may have a status.
-//
-// encoding/json alone would take "Name" for name, ignore null, let the last of two equal names
-// count, and not tell a missing field from a zero one. So it decodes just the values, and decode
-// does the rest. The json tags of a shape are for encoding.
+const (
+	maxID       = math.MaxInt32 // the last id, so that clients may keep ids in 32 bits
+	maxQuantity = math.MaxInt32 // of an order or of stock
+)
+
+// PetStatus says whether a pet can be bought.
+type PetStatus string
+
+const (
+	Available PetStatus = "available"
+	Pending   PetStatus = "pending"
+	Sold      PetStatus = "sold"
+)
+
+func (s PetStatus) valid() bool { return s == Available || s == Pending || s == Sold }
+
+// NewPet is the request shape for creating and replacing a pet.
+type NewPet struct {
+	Name       string    `json:"name"`
+	CategoryID int64     `json:"categoryId"`
+	Status     PetStatus `json:"status"`
+}
+
+// fields also sets the default status, which stays unless the object has another.
+func (p *NewPet) fields() []field {
+	p.Status = Available
+	return []field{
+		need("name", aString, &p.Name),
+		need("categoryId", anInteger, &p.CategoryID),
+		may("status", aPetStatus, &p.Status),
+	}
+}
+
+// validate leaves the category to the store, which knows the ones that exist.
+func (p *NewPet) validate() error {
+	if !p.Status.valid() {
+		return invalid("status must be %s.", aPetStatus)
+	}
+	return validateName(p.Name)
+}
+
+// A shape is a type like NewPet, which a JSON object is decoded into: the body of a request, an
+// entry of the keys file, the file of the store or a record in it. Its json tags are for encoding
+// only. For decoding it has fields, because encoding/json alone would take "Name" for name, ignore
+// null, let the last of two equal names count, and not tell a missing field from a zero one.
 type shape interface {
 	fields() []field
-	validate() error // checks the values, once all of them are decoded
+	validate() error // called once all fields are decoded
 }
 
 // A field is what an object may or must have.
@@ -134,47 +172,6 @@ func encode(value any) []byte {
 		panic(err) // every value of this program has a JSON form
 	}
 	return bytes.TrimSuffix(line.Bytes(), []byte("\n"))
-}
-
-const (
-	maxID       = math.MaxInt32 // the last id, so that clients may keep ids in 32 bits
-	maxQuantity = math.MaxInt32 // of an order or of stock
-)
-
-// PetStatus says whether a pet can be bought.
-type PetStatus string
-
-const (
-	Available PetStatus = "available"
-	Pending   PetStatus = "pending"
-	Sold      PetStatus = "sold"
-)
-
-func (s PetStatus) valid() bool { return s == Available || s == Pending || s == Sold }
-
-// NewPet is the request shape for creating and replacing a pet.
-type NewPet struct {
-	Name       string    `json:"name"`
-	CategoryID int64     `json:"categoryId"`
-	Status     PetStatus `json:"status"`
-}
-
-// fields also sets the default status, which stays unless the object has another.
-func (p *NewPet) fields() []field {
-	p.Status = Available
-	return []field{
-		need("name", aString, &p.Name),
-		need("categoryId", anInteger, &p.CategoryID),
-		may("status", aPetStatus, &p.Status),
-	}
-}
-
-// validate leaves the category to the store, which knows the ones that exist.
-func (p *NewPet) validate() error {
-	if !p.Status.valid() {
-		return invalid("status must be %s.", aPetStatus)
-	}
-	return validateName(p.Name)
 }
 
 // Pet is a pet as clients see it and as it stands in the file. It is validated as a NewPet.

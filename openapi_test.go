@@ -398,51 +398,42 @@ func TestDescribedParameters(t *testing.T) {
 		var inPath, inQuery []string
 		for _, p := range operation.Parameters {
 			same(t, request+": "+p.Name+" is required", p.In == "path", p.Required)
-			switch p.In {
-			case "path":
+			if p.In == "path" {
 				inPath = append(inPath, "{"+p.Name+"}")
 				same(t, request+": type of "+p.Name, "integer", p.Schema.Type)
-			case "query":
-				inQuery = append(inQuery, p.Name)
-			}
-		}
-		wantInPath := pathParameter.FindAllString(operation.path, -1)
-		same(t, request+": path parameters", wantInPath, inPath)
-		if inQuery == nil {
-			continue
-		}
-		// The program lists its parameters when it refuses one.
-		s.refuse(request+"?unknown=1", "", "unknown; use "+strings.Join(inQuery, ", ")+".")
-		for _, p := range operation.Parameters {
-			if p.In != "query" {
 				continue
 			}
-			get := func(value any) string {
-				request := fmt.Sprintf("%s?%s=%v", request, p.Name, value)
-				resp := s.do(request, "")
-				same(t, request+": status", 200, resp.StatusCode)
+			inQuery = append(inQuery, p.Name)
+			target := request + "?" + p.Name + "="
+			get := func(value string) string {
+				resp := s.do(target+value, "")
+				same(t, target+value+": status", 200, resp.StatusCode)
 				body, _ := io.ReadAll(resp.Body)
 				return string(body)
 			}
 			refuse := func(value int64) {
-				s.refuse(fmt.Sprintf("%s?%s=%d", request, p.Name, value), "",
-					p.Name+" must be an integer from ")
+				s.refuse(fmt.Sprint(target, value), "", p.Name+" must be an integer from ")
 			}
 			for _, value := range p.Schema.whole().Enum {
-				get(value)
+				get(fmt.Sprint(value))
 			}
 			if lowest := p.Schema.Minimum; lowest != nil {
 				refuse(*lowest - 1)
-				get(*lowest)
+				get(fmt.Sprint(*lowest))
 			}
 			if highest := p.Schema.Maximum; highest != nil {
 				refuse(*highest + 1)
-				get(*highest)
+				get(fmt.Sprint(*highest))
 			}
 			if p.Schema.Default != nil {
 				got, _ := io.ReadAll(s.do(request, "").Body)
-				same(t, request+" without "+p.Name, get(p.Schema.Default), string(got))
+				same(t, request+" without "+p.Name, get(fmt.Sprint(p.Schema.Default)), string(got))
 			}
+		}
+		same(t, request+": parameters of the path",
+			pathParameter.FindAllString(operation.path, -1), inPath)
+		if inQuery != nil { // the program lists its parameters when it refuses one
+			s.refuse(request+"?unknown=1", "", "unknown; use "+strings.Join(inQuery, ", ")+".")
 		}
 	}
 }
@@ -518,12 +509,6 @@ func TestDescribedResponses(t *testing.T) {
 			operation := s.spec.operations[pattern]
 			delete(undone, pattern)
 			same(t, test.success+": has a body", operation.RequestBody != nil, test.body != "")
-			if operation.RequestBody != nil {
-				described := operation.RequestBody.schema().types()
-				for name, jsonType := range memberTypes(t, []byte(test.body)) {
-					same(t, test.success+": type of "+name, described[name], jsonType)
-				}
-			}
 			for _, status := range slices.Sorted(maps.Keys(operation.Responses)) {
 				service, request, body := s, test.success, test.body
 				header := "Content-Type: application/json"
@@ -581,20 +566,6 @@ func TestDescribedResponses(t *testing.T) {
 		}
 		for request := range undone {
 			t.Errorf("%s is described, but has no row in this test", request)
-		}
-
-		for _, test := range []struct{ request, body, schema string }{
-			{"POST /pets", `{"name":"x","categoryId":1}`, "Pet"},
-			{"POST /categories", `{"name":"x"}`, "Category"},
-			{"POST /store/orders", `{}`, "Order"},
-		} {
-			text, _ := io.ReadAll(s.do(test.request, test.body).Body)
-			sent := memberTypes(t, text)
-			for _, name := range s.spec.Components.Schemas[test.schema].whole().Required {
-				if sent[name] == "" {
-					t.Errorf("%s: %s is required, but not sent", test.schema, name)
-				}
-			}
 		}
 	})
 }

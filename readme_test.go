@@ -264,7 +264,7 @@ func TestShop(t *testing.T) {
 
 // The README shows the first three lines.
 func TestInProcess(t *testing.T) {
-	limits, _ := newLimits([]byte(demoKeys), time.Minute, "localhost")
+	limits, _ := newLimits(nil, time.Minute, "localhost")
 	store, _ := openStore("", log.Default())
 	server := httptest.NewServer(newServer(store, limits, log.Default(), &options{}))
 	defer server.Close()

@@ -409,9 +409,6 @@ var (
 		"The server cannot save to its disk, so it changes nothing; try again later.")
 	errForeign = newError(http.StatusServiceUnavailable, "Another program has changed the "+
 		"server's file, so the server changes nothing; restart it to read that file.")
-
-	// This one is for the log.
-	errChanged = errors.New("another program has changed the file; restart the server to read it")
 )
 
 // save replaces the file with a snapshot of st. It logs a failure when it begins and when what
@@ -425,7 +422,7 @@ func (s *Store) save(st *state) error {
 		return nil
 	}
 	told := errUnsaved
-	if errors.Is(err, errChanged) {
+	if errors.Is(err, errForeign) {
 		told = errForeign
 	}
 	if s.fault.Swap(told) != told {
@@ -435,15 +432,10 @@ func (s *Store) save(st *state) error {
 }
 
 // replaceFile replaces the file with a snapshot of st. At every moment, even after a power failure,
-// the file is the old snapshot or the new one, whole:
-//
-//  1. The snapshot is written to a temporary file beside the file, and synced. Otherwise a power
-//     failure could leave the file empty.
-//  2. The temporary file is renamed over the file, unless another program has changed the file.
-//  3. The directory is synced. Otherwise a power failure could undo the rename.
-//
-// If only the last step fails, the save has failed, although the file has the new snapshot.
+// the file is the old snapshot or the new one, whole. If only the last step fails, the save has
+// failed, although the file has the new snapshot.
 func (s *Store) replaceFile(st *state) error {
+	// Write the snapshot to another file first, so that the old one stays whole meanwhile.
 	directory := filepath.Dir(s.path)
 	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+tempSuffix+"*")
 	if err != nil {
@@ -454,6 +446,7 @@ func (s *Store) replaceFile(st *state) error {
 	if err != nil {
 		return err
 	}
+	// Put it in the place of the file, unless another program has changed that.
 	if err := s.checkFile(); err != nil {
 		return err
 	}
@@ -461,11 +454,12 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	s.seen = written
+	// Make the new name last: otherwise a power failure could undo the rename.
 	return syncDirectory(directory)
 }
 
 // writeTemp writes a snapshot of st to the temporary file, with the permission bits of the file if
-// there is one, syncs it and closes it.
+// there is one, and closes it. Without a sync, a power failure could leave it empty.
 func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
 	defer temp.Close()
 	if old, err := os.Stat(s.path); err == nil {
@@ -482,7 +476,7 @@ func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
 	return temp.Stat()
 }
 
-// checkFile fails with errChanged if the file is not the one that this process last read or wrote.
+// checkFile fails with errForeign if the file is not the one that this process last read or wrote.
 // A missing file is fine: the save writes it again. Two servers that save at the same instant can
 // still overwrite each other; the one whose file is overwritten notices at its next save.
 func (s *Store) checkFile() error {
@@ -495,7 +489,7 @@ func (s *Store) checkFile() error {
 	}
 	if s.seen == nil || !os.SameFile(info, s.seen) ||
 		info.Size() != s.seen.Size() || !info.ModTime().Equal(s.seen.ModTime()) {
-		return errChanged
+		return errForeign
 	}
 	return nil
 }

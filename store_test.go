@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -301,7 +302,7 @@ func TestLogOfFailures(t *testing.T) {
 		try()
 	}
 	once := "saving failed: open FILE.TEMP: not a directory\n" +
-		"saving failed: " + errChanged.Error() + "\nsaving works again\n"
+		"saving failed: " + errForeign.Error() + "\nsaving works again\n"
 	same(t, "log", once+once, anonymous(s.log.String(), s.store.path))
 }
 
@@ -309,10 +310,11 @@ func TestLogOfFailures(t *testing.T) {
 func TestPanic(t *testing.T) {
 	s := newService(t, freshFile(t))
 	before := text(t, s.store.view())
-	s.mux.Handle("POST /boom", s.limited(s.handlerOf(func(next *state, _ *request) (response, error) {
+	boom := func(next *state, _ *request) (response, error) {
 		next.removePet(1)
 		panic("boom")
-	})))
+	}
+	s.mux.Handle("POST /boom", s.limited(func(r *http.Request) (response, error) { return s.run(boom, r) }))
 	s.expect("POST /boom", "", 500, "The server failed on this request; try again, and report it")
 	same(t, "after the panic", before, text(t, s.store.view()))
 	s.expect("POST /categories", birds, 201, `{"id":5,"name":"Birds"}`)
@@ -368,7 +370,7 @@ func TestFileChangedByAnother(t *testing.T) {
 			}
 			s.expect("GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`)
 			same(t, "the file", theirs, read(t, path))
-			same(t, "log", "saving failed: "+errChanged.Error()+"\n", s.log.String())
+			same(t, "log", "saving failed: "+errForeign.Error()+"\n", s.log.String())
 			s = newService(t, path)
 			s.expect("POST /categories", `{"name":"First"}`, 201, `{"id":1,"name":"First"}`)
 		})
@@ -436,7 +438,7 @@ func TestFirstSnapshotOfAnother(t *testing.T) {
 	path := freshFile(t)
 	starting := &Store{path: path}
 	write(t, path, `{}`)
-	if err := starting.replaceFile(new(state)); !errors.Is(err, errChanged) {
+	if err := starting.replaceFile(new(state)); !errors.Is(err, errForeign) {
 		t.Errorf("error %v", err)
 	}
 	same(t, "the file", `{}`, read(t, path))
@@ -592,14 +594,23 @@ func TestEditedFile(t *testing.T) {
 
 // The last id is assigned, and then none, not after a restart or a deletion either.
 func TestLastID(t *testing.T) {
-	s := serviceOn(t, `{"lastCategoryId":2147483646}`)
-	s.expect("POST /categories", `{"name":"c"}`, 201, `{"id":2147483647,"name":"c"}`)
-	for _, deletion := range []int{204, 404} {
-		s.expect("POST /categories", `{"name":"c"}`, 503, "No ids are left: the last one is")
-		s = newService(t, s.store.path)
-		s.expect("POST /categories", `{"name":"c"}`, 503, "No ids are left")
-		resp := s.do("DELETE /categories/2147483647", "")
-		same(t, "status of a deletion", deletion, resp.StatusCode)
+	for _, test := range []struct{ last, path, body string }{
+		{"lastCategoryId", "/categories", birds},
+		{"lastPetId", "/pets", kiwi},
+		{"lastOrderId", "/store/orders", `{}`},
+	} {
+		t.Run(test.last, func(t *testing.T) {
+			s := serviceOn(t, `{"categories":[{"id":1,"name":"c"}],"`+test.last+`":2147483646}`)
+			last := test.path + "/2147483647"
+			same(t, "Location", last, s.do("POST "+test.path, test.body).Header.Get("Location"))
+			for _, deletion := range []int{204, 404} {
+				s.expect("POST "+test.path, test.body, 503,
+					"No ids are left: the last one is 2147483647.")
+				s = newService(t, s.store.path)
+				s.expect("POST "+test.path, test.body, 503, "No ids are left")
+				same(t, "status of a deletion", deletion, s.do("DELETE "+last, "").StatusCode)
+			}
+		})
 	}
 }
 
