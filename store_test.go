@@ -386,6 +386,13 @@ func TestDeletedFile(t *testing.T) {
 	s.expect("POST /categories", birds, 201, `{"id":5,"name":"Birds"}`)
 	expectSaved(t, s.store)
 	same(t, "log", "", s.log.String())
+
+	// What can neither be read nor written over is no deleted file.
+	os.Remove(s.store.path)
+	if err := os.Symlink(s.store.path, s.store.path); err != nil {
+		t.Skip(err)
+	}
+	s.expect("POST /categories", birds, 503, "cannot save to its disk")
 }
 
 // The file of two servers is whole at every instant. One of them soon stops saving, and what the
