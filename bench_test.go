@@ -257,12 +257,6 @@ func BenchmarkSnapshot(b *testing.B) {
 				}
 			}
 		})
-		b.Run(fmt.Sprintf("write/%d", n), func(b *testing.B) {
-			b.SetBytes(int64(file.Len()))
-			for b.Loop() {
-				writeSnapshot(io.Discard, st)
-			}
-		})
 		b.Run(fmt.Sprintf("load/%d", n), func(b *testing.B) {
 			b.SetBytes(int64(file.Len()))
 			for b.Loop() {

@@ -732,13 +732,15 @@ func TestMethodsAndPaths(t *testing.T) {
 		{"POST /store", 404, ""},
 		{"GET /Pets", 404, ""},
 	} {
-		resp := s.do(test.request, "")
-		same(t, test.request+": status", test.status, resp.StatusCode)
-		same(t, test.request+": Allow", test.allow, resp.Header.Get("Allow"))
-		// A stranger cannot tell which paths exist.
-		resp = s.do(test.request, "", "Authorization: Bearer wrong")
-		same(t, test.request+" without a key: status", 401, resp.StatusCode)
-		same(t, test.request+" without a key: Allow", "", resp.Header.Get("Allow"))
+		t.Run(test.request, func(t *testing.T) {
+			resp := s.do(test.request, "")
+			same(t, "status", test.status, resp.StatusCode)
+			same(t, "Allow", test.allow, resp.Header.Get("Allow"))
+			// A stranger cannot tell which paths exist.
+			resp = s.do(test.request, "", "Authorization: Bearer wrong")
+			same(t, "status without a key", 401, resp.StatusCode)
+			same(t, "Allow without a key", "", resp.Header.Get("Allow"))
+		})
 	}
 	s.expect("PATCH /pets", ``, 405, "Method not allowed; this path supports GET, HEAD, POST.")
 	s.expect("GET /nothing", ``, 404,

@@ -197,19 +197,22 @@ func TestBodyHeldBack(t *testing.T) {
 		{"POST /pets" + slow, 413},
 		{"POST /pets" + slow + "Content-Type: text/plain\r\n", 415},
 	} {
-		withNetwork(t, 0, func(t *testing.T, n network) {
-			client, closed := n.dial()
-			defer func() { <-closed }()
-			defer client.Close()
-			begin := time.Now()
-			go io.WriteString(client, test.request+"\r\n")
-			resp, err := http.ReadResponse(bufio.NewReader(client), nil)
-			if err != nil {
-				t.Errorf("%s: %v", test.request, err)
-				return
-			}
-			same(t, test.request+": status", test.status, resp.StatusCode)
-			same(t, test.request+": time", 0*time.Second, time.Since(begin))
+		name, _, _ := strings.Cut(test.request, "\r\n")
+		t.Run(fmt.Sprint(name, " ", test.status), func(t *testing.T) {
+			withNetwork(t, 0, func(t *testing.T, n network) {
+				client, closed := n.dial()
+				defer func() { <-closed }()
+				defer client.Close()
+				begin := time.Now()
+				go io.WriteString(client, test.request+"\r\n")
+				resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				same(t, "status", test.status, resp.StatusCode)
+				same(t, "time", 0*time.Second, time.Since(begin))
+			})
 		})
 	}
 }
