@@ -86,7 +86,8 @@ import "testing"
 func TestShop(t *testing.T) { t.Log(petstore(t, "-v"), petstore(t)) }
 `}, []string{"go", "test", "-count=1", "."}},
 		"Python": {map[string]string{"conftest.py": block("python"),
-			"test_shop.py": "def test_shop(petstore): petstore('-v').url.index(petstore().url[:9])\n",
+			"test_shop.py": "def test_shop(petstore): " +
+				"petstore('-v').url.index(petstore().url[:9])\n",
 		}, []string{"pytest", "-q"}},
 		"JavaScript": {map[string]string{"petstore.test.mjs": block("js")},
 			[]string{"node", "--test"}},
