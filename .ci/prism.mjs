@@ -166,7 +166,7 @@ for (const { method, at, requestBody, query, responses } of operations) {
   }
 }
 
-// The free key uses up its limit and is then banned for sending a request in each of ten more seconds.
+// The free key uses up its limit and is then banned for being refused in ten seconds in a row.
 const useUp = () => fetch(`${server}/pets`, { headers: small })
 for (let i = 0; i < 60; i++) await useUp()
 for (const { method, at, bodies: [body] } of operations) await drive([method, at(), body, small, 429])
@@ -177,7 +177,7 @@ for (const { method, at, bodies: [body] } of operations) await drive([method, at
 renameSync(folder, `${folder}.away`)
 for (const { method, at, bodies: [body] } of operations)
   if (method !== 'GET') await drive([method, at(3), body, big, 503])
-const failing = await start('Petstore API:', binary, '-addr', 'localhost:0', '-data', '', '-keys', keys, '-fail', '1')
+const failing = await start('Petstore API:', binary, '-addr', 'localhost:0', '-data', '', '-keys', keys, '-fail', '1/1')
 for (const { method, at } of operations)
   if (method === 'GET') await drive([method, at(), undefined, big, 503], failing)
 
