@@ -12,6 +12,14 @@ import (
 	"time"
 )
 
+// onlyIfAsked skips a test that takes its time: compiles another module, waits for a ban.
+func onlyIfAsked(t *testing.T) {
+	t.Helper()
+	if os.Getenv("DOCUMENTS") == "" {
+		t.Skip("runs with DOCUMENTS=1 in the environment")
+	}
+}
+
 // interpreter returns the first of these programs that is here. CI must have one.
 func interpreter(t *testing.T, names ...string) string {
 	t.Helper()
@@ -73,6 +81,7 @@ func runWith(t *testing.T, flag string, contents map[string]string, command ...s
 // In each language the helper of docs/testing.md starts a server and ends it, and says why one
 // cannot start.
 func TestHelpersOfTestingMd(t *testing.T) {
+	onlyIfAsked(t)
 	block := func(language string) string { return blocks(t, "docs/testing.md", language)[0] }
 	for name, test := range map[string]struct {
 		files   map[string]string
@@ -109,11 +118,9 @@ func TestShop(t *testing.T) { t.Log(petstore(t, "-v"), petstore(t)) }
 }
 
 // Each test of docs/testing.md passes with the client there, and fails with one that does one thing
-// wrong. A ban takes its time, so this test has to be asked for.
+// wrong.
 func TestClientsOfTestingMd(t *testing.T) {
-	if os.Getenv("DOCUMENTS") == "" {
-		t.Skip("runs with DOCUMENTS=1 in the environment")
-	}
+	onlyIfAsked(t)
 	pytest := interpreter(t, "pytest", "pytest-3")
 	code := blocks(t, "docs/testing.md", "python")
 	for _, fault := range []struct{ test, right, wrong string }{
