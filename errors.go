@@ -31,7 +31,7 @@ type Error struct {
 	Code    string      `json:"code"`
 	Message string      `json:"message"`
 	Status  int         `json:"status"`
-	header  http.Header // sent with it; nil for most errors
+	header  http.Header // sent with it, such as the Allow of a 405; nil for most errors
 }
 
 func (e *Error) Error() string { return e.Message }

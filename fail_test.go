@@ -136,7 +136,7 @@ func TestShares(t *testing.T) {
 		{"1 / 2", false}, {"1", false}, {"1/", false}, {"/2", false}, {"1/2/3", false}, {"", false},
 		{"1.0/2", false}, {"a/b", false}, {"1/99999999999999999999", false}, {"0x1/2", false},
 	} {
-		var s share
+		var s portion
 		same(t, fmt.Sprintf("%q is valid", test.text), test.valid, s.Set(test.text) == nil)
 	}
 }

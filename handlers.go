@@ -418,21 +418,21 @@ type options struct {
 	baseURL string        // of this server, for openapi.json; empty for http://localhost:8080
 	origin  string        // web pages of this origin may call the API; empty for none
 	verbose bool          // log each request
-	fail    share         // of the requests that the limits let through: respond with 503
+	fail    portion       // of the requests that the limits let through: respond with 503
 	delay   time.Duration // hold back each response
-	drop    share         // of the requests that are carried out: close the connection
+	drop    portion       // of the requests that are carried out: close the connection
 }
 
-// A share is the first m of every n requests, or none if n is 0. It counts them itself. It is a
+// A portion is the first m of every n requests, or none if n is 0. It counts them itself. It is a
 // flag.Value, written m/n.
-type share struct {
+type portion struct {
 	m, n  int64
 	count atomic.Int64
 }
 
-func (s *share) String() string { return fmt.Sprintf("%d/%d", s.m, s.n) }
+func (s *portion) String() string { return fmt.Sprintf("%d/%d", s.m, s.n) }
 
-func (s *share) Set(text string) error {
+func (s *portion) Set(text string) error {
 	fmt.Sscanf(text, "%d/%d", &s.m, &s.n)
 	if s.String() != text || s.m < 1 || s.m > s.n || s.n > 1_000_000 {
 		return errors.New("must be M/N, such as 1/2, with 1 <= M <= N <= 1000000")
@@ -440,8 +440,8 @@ func (s *share) Set(text string) error {
 	return nil
 }
 
-// next counts one more request, and reports whether it belongs to the share.
-func (s *share) next() bool { return s.n > 0 && (s.count.Add(1)-1)%s.n < s.m }
+// next counts one more request, and reports whether it belongs to the portion.
+func (s *portion) next() bool { return s.n > 0 && (s.count.Add(1)-1)%s.n < s.m }
 
 // Server is the http.Handler of the whole service.
 type Server struct {
@@ -460,14 +460,14 @@ func newServer(store *Store, limits *Limits, logger *log.Logger, opts *options) 
 		s.mux.Handle(pattern, s.limited(run))
 	}
 	s.mux.Handle("/", s.limited(s.noRoute))
-	s.mux.Handle("GET /healthz", s.open(s.getHealth))
-	s.mux.Handle("GET /openapi.json", s.open(s.getDescription))
-	s.mux.Handle("GET /docs/openapi.json", s.open(s.getDescription))
-	s.mux.Handle("GET /docs/keys.json", s.open(s.getKeys))
-	s.mux.Handle("GET /docs/{file}", s.open(getDocument))
-	s.mux.Handle("GET /{$}", s.open(getDocument))
+	s.mux.Handle("GET /healthz", s.unlimited(s.getHealth))
+	s.mux.Handle("GET /openapi.json", s.unlimited(s.getDescription))
+	s.mux.Handle("GET /docs/openapi.json", s.unlimited(s.getDescription))
+	s.mux.Handle("GET /docs/keys.json", s.unlimited(s.getKeys))
+	s.mux.Handle("GET /docs/{file}", s.unlimited(getDocument))
+	s.mux.Handle("GET /{$}", s.unlimited(getDocument))
 	if s.origin != "" {
-		s.mux.Handle("OPTIONS /", s.open(preflight))
+		s.mux.Handle("OPTIONS /", s.unlimited(preflight))
 	}
 	return s
 }
@@ -478,40 +478,37 @@ var errOnPurpose = newError(http.StatusServiceUnavailable,
 	"The flag -fail asked for this error, and nothing was changed; retry after one second.").
 	with(http.Header{"Retry-After": {"1"}})
 
-// limited makes an http.Handler of a handler of the API.
+// limited makes an http.Handler of a handler of the API: its requests are counted, and may be
+// failed, held back and dropped, as the flags say.
 func (s *Server) limited(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
-		q, resp, err := s.admitAndCall(h, r, begin)
+		q, err := s.limits.admit(r, begin)
+		if err == nil && s.fail.next() {
+			err = errOnPurpose
+		}
+		var resp response
+		if err == nil {
+			resp, err = call(h, r)
+		}
 		time.Sleep(s.delay)
 		if err == nil && s.drop.next() {
 			s.log(r, "dropped", begin)
 			panic(http.ErrAbortHandler) // makes net/http close the connection
 		}
 		q.setHeaders(w.Header())
-		s.send(w, r, resp, err, begin)
+		status := s.send(w, resp, err)
+		s.log(r, status, begin)
 	})
 }
 
-// admitAndCall calls the handler, unless the limits refuse the request or the flag -fail is for it.
-func (s *Server) admitAndCall(h handler, r *http.Request, now time.Time) (quota, response, error) {
-	q, err := s.limits.admit(r, now)
-	if err != nil {
-		return q, response{}, err
-	}
-	if s.fail.next() {
-		return q, response{}, errOnPurpose
-	}
-	resp, err := call(h, r)
-	return q, resp, err
-}
-
-// open makes an http.Handler of a handler that is no part of the API: anybody may call it.
-func (s *Server) open(h handler) http.Handler {
+// unlimited makes an http.Handler of a handler that is no part of the API.
+func (s *Server) unlimited(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
 		resp, err := call(h, r)
-		s.send(w, r, resp, err, begin)
+		status := s.send(w, resp, err)
+		s.log(r, status, begin)
 	})
 }
 
@@ -545,13 +542,12 @@ func (s *Server) run(op operation, r *http.Request) (response, error) {
 	return resp, s.store.commit(next)
 }
 
-// send sends the response, or the error as an Error object. An error that is not an *Error is a
-// fault of this program: the client gets a 500, and the log gets the details.
+// send sends the response, or the error as an Error object, and returns the status. An error that
+// is not an *Error is a fault of this program: the client gets a 500, and the log gets the details.
 //
 // Every response is sent here, except a few that net/http sends before any handler runs, such as
 // the redirect of //pets to /pets.
-func (s *Server) send(w http.ResponseWriter, r *http.Request, resp response, err error,
-	begin time.Time) {
+func (s *Server) send(w http.ResponseWriter, resp response, err error) (status string) {
 	if err != nil {
 		e, ok := errors.AsType[*Error](err)
 		if !ok {
@@ -577,7 +573,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, resp response, err
 		w.Write(resp.body)
 		io.WriteString(w, "\n") // so that in a terminal the prompt comes on the next line
 	}
-	s.log(r, strconv.Itoa(resp.status), begin)
+	return strconv.Itoa(resp.status)
 }
 
 func (s *Server) log(r *http.Request, status string, begin time.Time) {

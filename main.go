@@ -17,9 +17,9 @@
 //		must be a loopback address, and the keys count only in requests whose Host is localhost,
 //		an IP address or the host in -addr
 //	-minute DURATION
-//		how long a minute of the limits lasts, from 1s to 1m (default 1m), so that a test of a
-//		429 need not wait. A ban lasts five of them. It comes after ten seconds of refusals,
-//		which do not fit into less than 10s
+//		how long a minute of the limits lasts, from 1s to 1m (default 1m). With 2s, a test of a
+//		429 need not wait; with 10s, neither need one of a ban, which takes ten seconds of
+//		refusals and then lasts five of these minutes
 //	-cors-origin ORIGIN
 //		let web pages of this origin call the API, such as https://example.com
 //	-delay DURATION
@@ -130,7 +130,7 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	if c.minute < time.Second || c.minute > time.Minute {
 		return nil, fmt.Errorf("-minute must be from 1s to 1m, not %v", c.minute)
 	}
-	if c.delay < 0 || c.delay > 8*time.Second { // the 10 seconds of a shutdown are enough
+	if c.delay < 0 || c.delay > 8*time.Second { // a shutdown waits for 10
 		return nil, fmt.Errorf("-delay must be from 0 to 8s, not %v", c.delay)
 	}
 	if c.origin != "" && !isOrigin(c.origin) {
@@ -173,8 +173,10 @@ func serve(ctx context.Context, c *config, stderr io.Writer) error {
 	if limits.demo {
 		exampleKey = "demo-free"
 	}
-	fmt.Fprintf(stderr, "Petstore API: %s\nReference:    %[1]s/\n"+
-		"Try:          curl -i -H \"Authorization: Bearer %s\" %[1]s/pets\n", c.baseURL, exampleKey)
+	fmt.Fprintf(stderr, "Petstore API: %s\n", c.baseURL)
+	fmt.Fprintf(stderr, "Reference:    %s/\n", c.baseURL)
+	fmt.Fprintf(stderr, "Try:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n",
+		exampleKey, c.baseURL)
 
 	server := httpServer(newServer(store, limits, logger, &c.options))
 	failed := make(chan error, 1)

@@ -69,7 +69,7 @@ func (t *table[T]) nextID() (int64, error) {
 // add adds a record with an id that is greater than all others.
 func (t *table[T]) add(id int64, value T) *record[T] {
 	added := newRecord(id, value)
-	t.records = slices.Concat(t.records, []*record[T]{added})
+	t.records = slices.Concat(t.records, []*record[T]{added}) // a new slice; append may share one
 	t.last = id
 	return added
 }
@@ -103,8 +103,9 @@ func (t *table[T]) load(id int64, value T) error {
 	return nil
 }
 
-// A state is everything that the store holds. Every categoryId and petId in it is the id of a
-// record that exists, and each pet has one inventory item: see addPet, replacePet and removePet.
+// A state is everything that the store holds. A record names only records that exist: who adds or
+// replaces one asks checkCategory or checkPet, and who removes one makes sure that none names it.
+// With addPet, replacePet and removePet, each pet has one inventory item, with the pet's status.
 type state struct {
 	categories table[Category]
 	pets       table[Pet]
