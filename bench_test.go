@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"log"
@@ -242,34 +241,3 @@ type discard struct{ header http.Header }
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d discard) WriteHeader(int)             {}
-
-func BenchmarkSnapshot(b *testing.B) {
-	for _, n := range []int{1000, 1_000_000} {
-		st := manyPets(n)
-		var file bytes.Buffer
-		writeSnapshot(&file, st)
-		b.Run(fmt.Sprintf("save/%d", n), func(b *testing.B) {
-			s := open(b, freshFile(b))
-			b.SetBytes(int64(file.Len()))
-			for b.Loop() {
-				if err := s.replaceFile(st); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("write/%d", n), func(b *testing.B) {
-			b.SetBytes(int64(file.Len()))
-			for b.Loop() {
-				writeSnapshot(io.Discard, st)
-			}
-		})
-		b.Run(fmt.Sprintf("load/%d", n), func(b *testing.B) {
-			b.SetBytes(int64(file.Len()))
-			for b.Loop() {
-				if _, err := parse(file.Bytes()); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

@@ -688,19 +688,27 @@ func TestBodyLimitAndMediaType(t *testing.T) {
 	}
 }
 
-// A client that goes away, or is too slow, leaves a body without an end.
-func TestBodyCutOff(t *testing.T) {
+// A client may send a body in chunks, and may go away, or be too slow, in the middle of it.
+func TestBodyInChunks(t *testing.T) {
 	s := freshService(t)
-	for _, operation := range []string{"POST /pets", "PUT /categories/1", "PATCH /inventory/1"} {
-		method, target, _ := strings.Cut(operation, " ")
-		body := io.MultiReader(strings.NewReader(`{"name":`), iotest.ErrReader(io.ErrUnexpectedEOF))
-		r := httptest.NewRequest(method, target, body)
+	gone := iotest.ErrReader(io.ErrUnexpectedEOF)
+	for _, test := range []struct {
+		body   io.Reader
+		status int
+		want   string
+	}{
+		{io.MultiReader(strings.NewReader(`{"name":`), strings.NewReader(`"x"}`)), 200, ""},
+		{io.MultiReader(strings.NewReader(strings.Repeat(" ", 65537)), gone), 413,
+			"The body must be at most 65536 bytes."},
+		{io.MultiReader(strings.NewReader(`{"name":`), gone), 400,
+			"The body ended early or arrived too slowly; send it again."},
+	} {
+		r := httptest.NewRequest("PUT", "/categories/1", test.body)
 		r.Header.Set("Authorization", "Bearer big")
 		resp := s.exchange(r)
 		got, _ := io.ReadAll(resp.Body)
-		same(t, operation+": status", 400, resp.StatusCode)
-		want := "The body ended early or arrived too slowly; send it again."
-		same(t, operation, want, message(got))
+		same(t, "status", test.status, resp.StatusCode)
+		same(t, "message", test.want, message(got))
 	}
 }
 
@@ -732,13 +740,15 @@ func TestMethodsAndPaths(t *testing.T) {
 		{"POST /store", 404, ""},
 		{"GET /Pets", 404, ""},
 	} {
-		resp := s.do(test.request, "")
-		same(t, test.request+": status", test.status, resp.StatusCode)
-		same(t, test.request+": Allow", test.allow, resp.Header.Get("Allow"))
-		// A stranger cannot tell which paths exist.
-		resp = s.do(test.request, "", "Authorization: Bearer wrong")
-		same(t, test.request+" without a key: status", 401, resp.StatusCode)
-		same(t, test.request+" without a key: Allow", "", resp.Header.Get("Allow"))
+		t.Run(test.request, func(t *testing.T) {
+			resp := s.do(test.request, "")
+			same(t, "status", test.status, resp.StatusCode)
+			same(t, "Allow", test.allow, resp.Header.Get("Allow"))
+			// A stranger cannot tell which paths exist.
+			resp = s.do(test.request, "", "Authorization: Bearer wrong")
+			same(t, "status without a key", 401, resp.StatusCode)
+			same(t, "Allow without a key", "", resp.Header.Get("Allow"))
+		})
 	}
 	s.expect("PATCH /pets", ``, 405, "Method not allowed; this path supports GET, HEAD, POST.")
 	s.expect("GET /nothing", ``, 404,

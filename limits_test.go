@@ -112,27 +112,29 @@ func TestDayOfAPlan(t *testing.T) {
 	}{
 		{"free", 60, 1000}, {"pro", 300, 10_000}, {"business", 1000, 100_000},
 	} {
-		inBubble(t, func(t *testing.T, s *service) {
-			r := httptest.NewRequest("GET", "/pets", nil)
-			r.Header.Set("X-API-Key", plan.key)
-			passed, end := 0, time.Now().Add(24*time.Hour)
-			for passed < plan.day && time.Now().Before(end) {
-				for range plan.minute + 3 {
-					// There are many, so they go without HTTP.
-					if _, err := s.limits.admit(r, time.Now()); err == nil {
-						passed++
+		t.Run(plan.key, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *service) {
+				r := httptest.NewRequest("GET", "/pets", nil)
+				r.Header.Set("X-API-Key", plan.key)
+				passed, end := 0, time.Now().Add(24*time.Hour)
+				for passed < plan.day && time.Now().Before(end) {
+					for range plan.minute + 3 {
+						// There are many, so they go without HTTP.
+						if _, err := s.limits.admit(r, time.Now()); err == nil {
+							passed++
+						}
 					}
+					time.Sleep(time.Minute)
 				}
-				time.Sleep(time.Minute)
-			}
-			same(t, "requests let through", plan.day, passed)
-			left := int(time.Until(end).Seconds())
-			const refused = "429: 0 of %d left, ends in %d s, retry after %[2]d s"
-			s.expectRates(plan.key, refused, plan.day, left)
-			time.Sleep(time.Until(end) - time.Nanosecond)
-			s.expectRates(plan.key, refused, plan.day, 1)
-			time.Sleep(time.Nanosecond)
-			s.expectRates(plan.key, "200: %d of %d left, ends in 60 s", plan.minute-1, plan.minute)
+				same(t, "requests let through", plan.day, passed)
+				left := int(time.Until(end).Seconds())
+				const refused = "429: 0 of %d left, ends in %d s, retry after %[2]d s"
+				s.expectRates(plan.key, refused, plan.day, left)
+				time.Sleep(time.Until(end) - time.Nanosecond)
+				s.expectRates(plan.key, refused, plan.day, 1)
+				time.Sleep(time.Nanosecond)
+				same(t, "status of the next day", 200, s.ask(plan.key).status)
+			})
 		})
 	}
 }
@@ -500,11 +502,13 @@ func TestKeysFile(t *testing.T) {
 		{enterprise + `,"perMinute":1.5,"perDay":1}]`, "entry 1: perMinute" + integer},
 		{enterprise + `,"perMinute":1,"perDay":null}]`, "entry 1: perDay" + integer},
 	} {
-		got := ""
-		if _, err := newLimits([]byte(test.keys), time.Minute, ""); err != nil {
-			got = err.Error()
-		}
-		same(t, test.keys, test.want, got)
+		t.Run(test.keys, func(t *testing.T) {
+			got := ""
+			if _, err := newLimits([]byte(test.keys), time.Minute, ""); err != nil {
+				got = err.Error()
+			}
+			same(t, "error", test.want, got)
+		})
 	}
 }
 

@@ -17,9 +17,9 @@
 //		must be a loopback address, and the keys count only in requests whose Host is localhost,
 //		an IP address or the host in -addr
 //	-minute DURATION
-//		how long a minute of the limits lasts, from 1s to 1m (default 1m). With 2s, a test of a
-//		429 need not wait; with 10s, neither need one of a ban, which takes ten seconds of
-//		refusals and then lasts five of these minutes
+//		how long a minute of the limits lasts, from 1s to 1m (default 1m), so that tests need
+//		not wait: 2s for a 429; 15s for a ban, which takes ten seconds of refusals in a row and
+//		lasts five of these minutes
 //	-cors-origin ORIGIN
 //		let web pages of this origin call the API, such as https://example.com
 //	-delay DURATION

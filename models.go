@@ -84,7 +84,7 @@ const (
 )
 
 // decode decodes a JSON object into a shape and validates it. The error is for the client, and
-// names one field that is wrong: an unknown one, if there is any, or else the first of the shape's.
+// names one field: an unknown one, if there is any, or else one that is missing or wrong.
 func decode(data []byte, into shape) error {
 	values, err := splitObject(data)
 	if err != nil {

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { chromium } from 'playwright-core'
+import { ws } from 'playwright-core/lib/utilsBundle'
 
 const root = fileURLToPath(new URL('..', import.meta.url)), pictures = process.argv[2]
 const temp = mkdtempSync(join(tmpdir(), 'petstore-')), binary = join(temp, 'petstore.exe') // .exe for Windows
@@ -76,7 +77,9 @@ async function newPage({ width = 1280, height = 800, scheme = 'light', context }
 
 async function open({ key = 'demo-business', url = base, ...options } = {}) {
   const page = await newPage(options)
-  await page.addInitScript(key => sessionStorage.setItem('petstore.key', sessionStorage.getItem('petstore.key') ?? `"${key}"`), key)
+  await page.addInitScript(key => {
+    if (!sessionStorage.getItem('petstore.key')) sessionStorage.setItem('petstore.key', `"${key}"`)
+  }, key)
   await page.goto(url)
   return page
 }
@@ -129,8 +132,29 @@ const isSeen = part => {
   return part.contains(document.elementFromPoint(left + 14, top + 14)) && top + Math.min(height, 80) <= innerHeight
 }
 
-// What waits for the server's clock goes on beside the rest.
-const limits = tryLimits(), flags = tryFlags()
+// What is seen at once, on a screen of any width: the meter, whose it is, the key and the navigation.
+const zooms = [[320, 568], [768, 640], [853, 480], [911, 512], [1024, 576], [1093, 614], [1164, 655], [1280, 720],
+  [1366, 768], [1536, 864], [1920, 1080], [2560, 1440]]
+const wantedAt = width => ({ beside: width >= 800, seen: width >= 960 ? 4 : 2, wider: 0, cut: 0 })
+function seenAtOnce() {
+  for (const details of document.querySelectorAll('main details')) details.open = true
+  const [text, form] = [...document.querySelector('#createPet').children].map(part => part.getBoundingClientRect())
+  const isSeen = selector => {
+    const { top, bottom, width } = document.querySelector(selector).getBoundingClientRect()
+    return width > 0 && top >= 0 && bottom <= innerHeight
+  }
+  const { scrollWidth, clientWidth } = document.documentElement
+  const isCut = part => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1
+  return {
+    beside: form.left >= text.right,
+    seen: ['.meter', '.meter span', '#key', '[href="#listPets"]'].filter(isSeen).length,
+    wider: scrollWidth - clientWidth,
+    cut: [...document.querySelectorAll('main :is(div, p, td, figure, button, h4), nav a, header')].filter(isCut).length,
+  }
+}
+
+// What waits for a server's clock, or for another browser, goes on beside the rest.
+const limits = tryLimits(), flags = tryFlags(), firefox = process.env.FIREFOX && tryFirefox()
 
 // --- What the page shows ---
 const page = await open()
@@ -159,7 +183,8 @@ for (const [place, date] of [['nav', ''], ['main', ', removed after 5 December 2
     [`Deprecated${date}`, 'Beta', 'Experimental'])
 const quiet = part(page, 'listOrders')
 check('no errors to try in listOrders', await quiet.locator('figure button').count(), 0)
-check('but how to code it', /^curl -i \\\n  .*\/store\/orders'/.test(await quiet.locator('[aria-label=Code]').textContent()))
+check('but how to code it',
+  /^curl -i \\\n  .*\/store\/orders'/.test(await quiet.locator('[aria-label=Code]').textContent()))
 check('every other one has a form', await page.locator('.send').count(), operations.length - 1)
 check('reads alone are sent until 429', await press(page.locator('article'), 'Send until 429').count(),
   operations.filter(({ address }) => /^GET/.test(address)).length - 1)
@@ -207,7 +232,8 @@ check('JSON in four colours', await part(page, 'createOrder').locator('.json').f
 check('"required" in colour', await part(page, 'createPet').locator('.required').evaluateAll(all =>
   all.every(part => getComputedStyle(part).color === 'rgb(179, 38, 30)') && all.length > 2))
 await press(part(page, 'getPet'), '404').click()
-check('an example of a status', JSON.parse(await part(page, 'getPet').locator('.response .json').textContent()).status, 404)
+check('an example of a status',
+  JSON.parse(await part(page, 'getPet').locator('.response .json').textContent()).status, 404)
 await page.goto(base)
 await press(page.locator('.first'), 'Copy').click()
 check('a first request to copy, without a trace', [await page.evaluate(() => navigator.clipboard.readText()),
@@ -261,10 +287,12 @@ const provoke = (article, caption) => responseTo(page, article, () => article.lo
 await provoke(list, 'Unknown query parameter')
 check('a mistake is seen', await list.locator('.extra').textContent(), '+ ?color=red ×')
 check('and sent until it is removed', [(await send(page, 'listPets', { limit: '2' }))[0],
-  await list.getByRole('button', { name: 'Remove ?color=red' }).click(), (await send(page, 'listPets'))[0]], [400, undefined, 200])
+  await list.getByRole('button', { name: 'Remove ?color=red' }).click(), (await send(page, 'listPets'))[0]],
+  [400, undefined, 200])
 await log.locator('summary').click()
 check('newest first', await rows.locator('td:last-child').allTextContents(), ['200', '400', '400'])
-check('what it says', /^GET\n*\t\/pets\?limit=2\n*\d\d:\d\d:\d\d, Business\n*\t200$/.test(await rows.first().innerText()) || await rows.first().innerText())
+check('what it says',
+  /^GET\n*\t\/pets\?limit=2\n*\d\d:\d\d:\d\d, Business\n*\t200$/.test(await rows.first().innerText()))
 await press(rows.nth(1), '/pets?color=red&limit=2').click()
 check('a request again, with its response', /^\+ \?color=red.*GET \/pets\?color=red&limit=2 400.*sent at .* with Business/s.test(
   await list.locator('form').textContent().then(text => text.slice(text.indexOf('+')))))
@@ -286,8 +314,10 @@ await press(page, 'Business').click()
 
 await log.locator('tbody').evaluate(rows => rows.replaceChildren())
 for (let i = 0; i < 3; i++) await send(page, 'listInventory')
-check('equal requests are one row, with their number', await rows.locator('td:last-child').allTextContents(), ['200 ×3'])
-const seeHeaders = async () => [await part(page, 'listInventory').locator('.response details').evaluate(({ open }) => open),
+check('equal requests are one row, with their number',
+  await rows.locator('td:last-child').allTextContents(), ['200 ×3'])
+const seeHeaders = async () => [
+  await part(page, 'listInventory').locator('.response details').evaluate(({ open }) => open),
   await part(page, 'listInventory').getByRole('row', { name: /^X-RateLimit-Reset \d+, in \d+.s$/ }).isVisible()]
 await part(page, 'listInventory').getByText('Headers', { exact: true }).click()
 await send(page, 'listInventory')
@@ -533,25 +563,10 @@ for (const width of [360, 768]) {
 }
 // At each zoom of a projector's screen, and on any other.
 const zoomed = await open()
-for (const [width, height] of [[320, 568], [768, 640], [853, 480], [911, 512], [1024, 576], [1093, 614], [1164, 655],
-  [1280, 720], [1366, 768], [1536, 864], [1920, 1080], [2560, 1440]]) {
+for (const [width, height] of zooms) {
   await zoomed.setViewportSize({ width, height })
   await zoomed.reload()
-  check(`at ${width}x${height}`, await zoomed.evaluate(() => {
-    for (const details of document.querySelectorAll('main details')) details.open = true
-    const [text, form] = [...document.querySelector('#createPet').children].map(part => part.getBoundingClientRect())
-    const isSeen = selector => {
-      const { top, bottom, width } = document.querySelector(selector).getBoundingClientRect()
-      return width > 0 && top >= 0 && bottom <= innerHeight
-    }
-    const { scrollWidth, clientWidth } = document.documentElement
-    const isCut = part => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1
-    return {
-      beside: form.left >= text.right, seen: ['.meter', '#key', 'nav a[href="#listPets"]'].filter(isSeen).length,
-      wider: scrollWidth - clientWidth, whose: document.querySelector('.meter span').textContent.split(':')[0],
-      cut: [...document.querySelectorAll('main :is(div, p, td, figure, button, h4), nav a, header')].filter(isCut).length,
-    }
-  }), { beside: width >= 800, seen: width >= 960 ? 3 : 1, wider: 0, whose: 'Business', cut: 0 })
+  check(`at ${width}x${height}`, await zoomed.evaluate(`(${seenAtOnce})()`), wantedAt(width))
 }
 await zoomed.context().close()
 const turned = await open({ width: 768, height: 1024 })
@@ -719,7 +734,50 @@ async function tryFlags() {
   provoked.push(401, 429, 503)
 }
 
-const [banned] = await Promise.all([limits, lookAround(), flags])
+// --- Firefox, over WebDriver BiDi: FIREFOX names it ---
+async function tryFirefox() {
+  const profile = mkdtempSync(join(temp, 'firefox-'))
+  const fox = spawn(process.env.FIREFOX, ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0'],
+    { env: { ...process.env, HOME: profile }, stdio: ['ignore', 'ignore', 'pipe'] })
+  servers.push({ process: fox })
+  const address = await new Promise(resolve => fox.stderr.on('data', text => {
+    const found = String(text).match(/listening on (ws:\S+)/)
+    if (found) resolve(found[1])
+  }))
+  const socket = new ws(`${address}/session`), waiting = new Map(), errors = []
+  await new Promise(resolve => socket.on('open', resolve))
+  socket.on('message', message => {
+    const { id, result, params } = JSON.parse(message)
+    if (id) waiting.get(id)(result)
+    else errors.push(params.text)
+  })
+  const command = (method, params) => new Promise(resolve => {
+    waiting.set(waiting.size + 1, resolve)
+    socket.send(JSON.stringify({ id: waiting.size, method, params }))
+  })
+  await command('session.new', { capabilities: {} })
+  await command('session.subscribe', { events: ['log.entryAdded'] })
+  const { contexts: [{ context }] } = await command('browsingContext.getTree', {})
+  const run = async expression => JSON.parse((await command('script.evaluate',
+    { expression: `(async () => JSON.stringify(await (${expression})()))()`, target: { context }, awaitPromise: true }))
+    .result.value)
+  for (const [width, height] of zooms.filter(([width]) => [320, 853, 1024, 1280, 1920].includes(width))) {
+    await command('browsingContext.setViewport', { context, viewport: { width, height } })
+    await command('browsingContext.navigate', { context, url: base, wait: 'complete' })
+    check(`Firefox at ${width}x${height}`, await run(seenAtOnce), wantedAt(width))
+  }
+  check('Firefox sends', await run(async () => {
+    const form = document.querySelector('#listCategories form'), outcome = form.querySelector('.outcome')
+    document.querySelector('[value=demo-enterprise]').click()
+    form.requestSubmit()
+    for (let i = 0; !outcome.textContent && i < 100; i++) await new Promise(resolve => setTimeout(resolve, 50))
+    return [/GET .categories 200 OK/.test(outcome.textContent), document.querySelector('.meter').dataset.state]
+  }), [true, 'open'])
+  check('Firefox has no errors', errors, [])
+  fox.kill()
+}
+
+const [banned] = await Promise.all([limits, lookAround(), flags, firefox])
 
 // --- A restart begins all windows anew; a page notices it, however short it was ---
 const otherKey = await open({ key: 'demo-pro' }), strong = page => page.locator('.meter strong')
