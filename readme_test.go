@@ -130,7 +130,7 @@ func TestTour(t *testing.T) {
 			t.Errorf("statuses (-want +got):\n%s\nof\n%s", diff, out)
 		}
 		for _, line := range []string{
-			`\n> http://\S+/pets\?status=available&limit=2\n\r?HTTP/1.1 200 OK\r\n`,
+			`\n> api http://\S+/pets\?status=available&limit=2\n\r?HTTP/1.1 200 OK\r\n`,
 			`Link: </pets\?after=3&limit=2&status=available>; rel="next"\r\n`,
 			`"The field \\"color\\" is unknown; leave it out\."`,
 			`{"id":3,"petId":6,"quantity":2,"shipDate":"2030-12-05T09:30:00Z","complete":false}`,

@@ -9,7 +9,7 @@ import (
 
 // The commands of docs/stage.md do what it says. Here, curl presses the buttons of the page.
 func TestStageMd(t *testing.T) {
-	t.Parallel()
+	onlyIfAsked(t)
 	const press = `press() {
   until curl -s -o /dev/null http://localhost:8080/healthz; do sleep 0.02; done
   curl -sS -w '=%{http_code}=' -H "X-API-Key: demo-pro" -H "Content-Type: application/json" "$@"
