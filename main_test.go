@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -441,8 +442,10 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// A flag reaches what it is for.
+// A flag reaches what it is for, and GOGC counts if it is set.
 func TestFlagsAreUsed(t *testing.T) {
+	t.Setenv("GOGC", "50")
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	const flags = "-addr localhost:0 -data= -cors-origin https://shop.example -delay 20ms " +
 		"-minute 1s -fail 1/2 -drop 1/2 -v"
 	url, stop := runHere(t, strings.Fields(flags)...)
@@ -469,6 +472,7 @@ func TestFlagsAreUsed(t *testing.T) {
 	same(t, "-fail and -drop: responses", []string{"503", "dropped", "503", "200"}, got)
 	_, keysOfThePage := send(t, "GET", url+"/docs/keys.json", "", "")
 	same(t, "keys for the page", demoKeys+"\n", keysOfThePage)
+	same(t, "GOGC", 50, debug.SetGCPercent(50))
 	if code, printed := stop(); code != 0 || !strings.Contains(printed, `GET "/pets" dropped `) {
 		t.Errorf("exit code %d, printed %s", code, printed)
 	}
