@@ -150,7 +150,6 @@ func TestMinute(t *testing.T) {
 		want     string // of one more request
 	}{
 		{1, "one", 0, "429: 0 of 1 left, ends in 2 s, retry after 2 s"},
-		{1, "one", time.Second, "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
 		{1, "one", 2*time.Second - 1, "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
 		{1, "one", 2 * time.Second, "200: 0 of 1 left, ends in 2 s"},
 		{60, "free", time.Second, "429: 0 of 60 left, ends in 1 s, retry after 1 s"},
