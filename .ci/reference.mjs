@@ -606,6 +606,17 @@ await typist.keyboard.type('{"name": "Fish"}')
 await typist.keyboard.press('Tab')
 const typed = await responseTo(typist, part(typist, 'createCategory'), () => typist.keyboard.press('Enter'))
 check('sent by the keyboard', [typed[0], typed[1].name], [201, 'Fish'])
+await typist.setViewportSize({ width: 1280, height: 720 })
+await typist.evaluate(() => { location.hash = 'createPet' })
+await typist.locator('nav [href="#createPet"][aria-current]').waitFor()
+const scrolled = () => typist.evaluate(() => scrollY), resting = await scrolled(), moved = []
+await typist.getByLabel('API key').evaluate(key => key.focus({ preventScroll: true }))
+for (const act of ['1', '2', '3', '4', '5', 'Tab', 'Tab', 'Tab', 'Tab', 'Tab']) {
+  await typist.keyboard.press(act)
+  moved.push(await scrolled() - resting)
+}
+check('the header is used where it is', [await typist.locator('header :focus').count(), resting > 0, moved],
+  [1, true, Array(10).fill(0)])
 await typist.context().close()
 
 // --- The meter ---
