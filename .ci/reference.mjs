@@ -393,6 +393,7 @@ for (const key of ['schlüssel', 'two words']) {
   await page.getByLabel('API key').fill(key)
   await press(list, 'Send').click()
   await list.getByText('Not sent: a key has only ASCII characters and no spaces.').waitFor()
+  check('nor is an answer shown', await list.locator('.response').textContent(), '')
 }
 check('nothing is sent with it, nor logged', [sent, await rows.count()], [7, entries])
 await press(page, 'Business').click()

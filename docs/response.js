@@ -23,7 +23,8 @@ export function drawExamples(operation) {
   return details
 }
 
-export function drawOutcome({ method, path, failure, status, statusText, took, count, note = '', restored }) {
+export function drawOutcome({ method, path, unsent, failure, status, statusText, took, count, note = '', restored }) {
+  if (unsent) return [`Not sent: ${unsent}.`]
   const [head, rest] = failure ? ['No response', `: ${failure}`] : [`${status} ${statusText}`, ` in\xa0${took}\xa0ms`]
   const more = [rest, count && `request\xa0${count}`, restored].filter(Boolean).join(', ')
   return [el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), `${more} `, el('strong', {}, note)]

@@ -87,7 +87,7 @@ export class TryOut {
   async run(until) {
     const { key } = settings, tell = text => setText(this.count, text), send = () => this.sendOnce(key)
     if (this.state !== 'idle') return
-    if (/[^!-~]/.test(key)) return setText(this.outcome, 'Not sent: a key has only ASCII characters and no spaces.')
+    if (/[^!-~]/.test(key)) return this.show({ unsent: 'a key has only ASCII characters and no spaces' })
     Object.assign(this, { state: until ? 'repeating' : 'sending', stop: new AbortController() })
     this.update()
     const entry = await (until ? repeat(send, { until, key, signal: this.stop.signal, tell }) : send())
@@ -112,7 +112,7 @@ export class TryOut {
     const goTo = ({ operation: { path }, values }) => tryOuts
       .filter(({ operation, canSend }) => canSend && operation.path === path).forEach(other => other.fill(values))
     this.outcome.replaceChildren(...drawOutcome(entry))
-    this.response.replaceChildren(...(entry.failure ? [] : drawAnswer(entry, turnTo, goTo)))
+    this.response.replaceChildren(...(entry.failure || entry.unsent ? [] : drawAnswer(entry, turnTo, goTo)))
     this.mark(entry.body)
     tellApart(this.response, `${this.operation.operationId}-title`)
     this.update()
