@@ -42,7 +42,7 @@ export class TryOut {
       event.preventDefault()
       if (!reading(settings.key).waiting) this.run()
     }
-    this.many.onclick = () => this.state === 'repeating' ? this.stop.abort() : this.run(Number(this.many.value))
+    this.many.onclick = () => this.state === 'repeating' ? this.stop.abort() : this.fill({}).run(Number(this.many.value))
     this.anyway.onclick = () => this.run()
     newReading.addEventListener('change', () => this.update())
     changes.addEventListener('key', () => {
@@ -96,7 +96,7 @@ export class TryOut {
   }
 
   async sendOnce(key) {
-    const values = this.values(), { added } = this, plan = planOf(key)
+    const values = this.values(), { added } = this, plan = added?.headers?.Authorization ? 'unknown key' : planOf(key)
     const entry = await call(this.requestWith(key)), time = new Date().toLocaleTimeString('en-GB')
     logRequest({ ...entry, time, plan }, [values, added], () => {
       this.form.parentElement.scrollIntoView()
