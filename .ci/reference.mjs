@@ -726,6 +726,9 @@ async function tryFlags() {
   const keys = join(temp, 'keys.json')
   writeFileSync(keys, '[{"key": "only-mine", "plan": "enterprise", "perMinute": 4, "perDay": 1000}]')
   const short = await start('localhost:0', '-data', '', '-minute', '3s', '-keys', keys)
+  const late = await open({ url: short.url, key: 'demo-pro' })
+  check('no demo key of an earlier server', await late.getByLabel('API key').inputValue(), '')
+  await late.context().close()
   const page = await open({ url: short.url, key: '' }), lists = part(page, 'listPets'), key = page.getByLabel('API key')
   check('what to paste, and hidden', [await key.getAttribute('placeholder'), await key.getAttribute('type'),
     await page.locator('.key .choices button').count()], ['a key of your keys file', 'password', 0])

@@ -13,7 +13,8 @@ const choices = { // the first is the default; a key may also be any other text
 const storageOf = setting => /key/i.test(setting) ? 'sessionStorage' : 'localStorage'
 export const settings = {}, changes = new EventTarget() // each change is an event with the name of its setting
 for (const [setting, known] of Object.entries(choices)) {
-  const value = recall(storageOf(setting), setting), fits = known.includes(value) || setting === 'key'
+  const value = recall(storageOf(setting), setting), isOfDemo = /^demo-(free|pro|business|enterprise)$/.test(value)
+  const fits = known.includes(value) || (setting === 'key' && !isOfDemo) // not of a server that was here before
   settings[setting] = fits && typeof value === typeof known[0] ? value : known[0]
 }
 
