@@ -387,6 +387,13 @@ for (const [id, field, value] of [
   if (id === 'listPets') await article.getByLabel(field, { exact: true }).fill('')
 }
 
+const nameless = part(page, 'getPet')
+await nameless.getByLabel('petId', { exact: true }).fill(' ')
+await press(nameless, 'Send').click()
+check('what the path needs', [await outcome(nameless), await nameless.locator('[aria-invalid=true]').count(), sent],
+  ['Not sent: petId is required.', 1, 5])
+await nameless.getByLabel('petId', { exact: true }).fill('1')
+
 // --- When there is no response ---
 await page.route(`${base}/categories/*`, route => route.abort())
 await press(part(page, 'getCategory'), 'Send').click()

@@ -40,7 +40,6 @@ export async function call({ url, ...options }) {
 
 const pause = (ms, signal) =>
   new Promise(resolve => { setTimeout(resolve, ms); signal.addEventListener('abort', resolve) })
-
 // repeat sends until the status comes. It ends before that if it is stopped, if another refusal comes, or if a new
 // window begins. Once the key is refused, each second is a strike, and the tenth is a ban.
 export async function repeat(send, { until, key, signal, tell }) {

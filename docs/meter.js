@@ -33,7 +33,6 @@ function drawMeter() {
   const step = waiting || remaining < 3_600_000 ? 1000 : 60_000
   if (remaining > 0) ticking = setTimeout(tick, remaining % step || step)
 }
-
 function tick() {
   newReading.dispatchEvent(new Event('change'))
   if (reading(settings.key).waiting) checkServer()

@@ -30,7 +30,6 @@ export function drawChoices(group, nameOf = value => value) {
   group.prepend(...choices[setting].filter(Boolean).map(value => Object.assign(draw(value), { value })))
   markChoice(group)
 }
-
 function markChoice(group) {
   for (const choice of all('[value]', group)) choice.ariaPressed = choice.value === settings[group.dataset.setting]
 }

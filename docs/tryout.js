@@ -42,7 +42,7 @@ export class TryOut {
       event.preventDefault()
       if (!reading(settings.key).waiting) this.run()
     }
-    this.many.onclick = () => this.state === 'repeating' ? this.stop.abort() : this.fill({}).run(Number(this.many.value))
+    this.many.onclick = () => this.state === 'repeating' ? this.stop.abort() : this.fill({}).run(+this.many.value)
     this.anyway.onclick = () => this.run()
     newReading.addEventListener('change', () => this.update())
     changes.addEventListener('key', () => {
@@ -71,10 +71,10 @@ export class TryOut {
   }
 
   // mark shows which field the message of an error names, or the body, in which the field may be.
-  mark({ code, message } = {}) {
+  mark({ code, message } = {}, empty) {
     const isNamed = ({ name, in: place }) => place === 'path' ? /in the path/.test(message) : message.startsWith(name)
     const named = code === 'invalid_request' && (this.operation.inputs.find(isNamed) ?? this.operation.body)
-    for (const control of all('[name]', this.form)) control.ariaInvalid = control.name === named?.name
+    for (const field of all('[name]', this.form)) field.ariaInvalid = field === empty || field.name === named?.name
   }
 
   // provoke brings an error about, as its example says. What is pressed elsewhere leads here.
@@ -85,16 +85,18 @@ export class TryOut {
 
   // run sends once, or until a status comes, and shows the last response.
   async run(until) {
-    const { key } = settings, tell = text => setText(this.count, text), send = () => this.sendOnce(key)
+    const { path } = this.operation, isEmpty = ({ name, value }) => path.includes(`{${name}}`) && !value.trim()
+    const { key } = settings, empty = all('[name]', this.form).find(isEmpty), send = () => this.sendOnce(key)
     if (this.state !== 'idle') return
     if (/[^!-~]/.test(key)) return this.show({ unsent: 'a key has only ASCII characters and no spaces' })
+    if (empty) return this.show({ unsent: `${empty.name} is required`, empty })
     Object.assign(this, { state: until ? 'repeating' : 'sending', stop: new AbortController() })
     this.update()
-    const entry = await (until ? repeat(send, { until, key, signal: this.stop.signal, tell }) : send())
+    const { signal } = this.stop, tell = text => setText(this.count, text)
+    const entry = await (until ? repeat(send, { until, key, signal, tell }) : send())
     this.state = 'idle'
     this.show(entry)
   }
-
   async sendOnce(key) {
     const values = this.values(), { added } = this, plan = added?.headers?.Authorization ? 'unknown key' : planOf(key)
     const entry = await call(this.requestWith(key)), time = new Date().toLocaleTimeString('en-GB')
@@ -113,7 +115,7 @@ export class TryOut {
       .filter(({ operation, canSend }) => canSend && operation.path === path).forEach(other => other.fill(values))
     this.outcome.replaceChildren(...drawOutcome(entry))
     this.response.replaceChildren(...(entry.failure || entry.unsent ? [] : drawAnswer(entry, turnTo, goTo)))
-    this.mark(entry.body)
+    this.mark(entry.body, entry.empty)
     tellApart(this.response, `${this.operation.operationId}-title`)
     this.update()
     if (refocus) ($('.next:enabled', this.form) ?? $('.send:enabled, .anyway', this.form)).focus()
