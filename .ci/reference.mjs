@@ -325,7 +325,7 @@ check('equal requests are one row, with their number',
   await rows.locator('td:last-child').allTextContents(), ['200 ×3'])
 const seeHeaders = async () => [
   await part(page, 'listInventory').locator('.response details').evaluate(({ open }) => open),
-  await part(page, 'listInventory').getByRole('row', { name: /^X-RateLimit-Reset \d+, in \d+.s$/ }).isVisible()]
+  await part(page, 'listInventory').getByRole('row', { name: /^X-RateLimit-Reset \d+, in \d+.s when received$/ }).isVisible()]
 await part(page, 'listInventory').getByText('Headers', { exact: true }).click()
 await send(page, 'listInventory')
 check('headers stay open, and say a time in seconds', await seeHeaders(), [true, true])
@@ -816,13 +816,13 @@ await send(otherKey, 'listPets')
 server.kill()
 await new Promise(resolve => server.once('exit', resolve))
 const { process: again } = await start(new URL(base).host, ...data)
-await strong(banned).getByText('Limit not known').waitFor()
-check('not known: no bar, and no news but that', [await banned.getByRole('meter').isVisible(),
-  await banned.locator('.meter [role=status]').textContent()], [false, 'Limit not known'])
+await strong(banned).getByText('No request yet').waitFor()
+check('nothing known: no bar, and no news but that', [await banned.getByRole('meter').isVisible(),
+  await banned.locator('.meter [role=status]').textContent()], [false, 'No request yet'])
 check('after a restart', (await send(banned, 'listPets'))[0], 200)
 await send(otherKey, 'listPets')
 await press(otherKey, 'Pro').click()
-await strong(otherKey).getByText('Limit not known').waitFor()
+await strong(otherKey).getByText('No request yet').waitFor()
 again.kill()
 await new Promise(resolve => again.once('exit', resolve))
 await press(part(otherKey, 'listPets'), 'Send').click()

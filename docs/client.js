@@ -35,7 +35,7 @@ export async function call({ url, ...options }) {
   const { status, statusText, headers } = response
   const body = headers.get('Content-Type')?.startsWith('application/json') ? parse(text) : text
   measure(options.headers.Authorization?.slice('Bearer '.length) ?? '', { status, headers, body })
-  return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - start) }
+  return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - start), received: Date.now() }
 }
 
 const pause = (ms, signal) =>

@@ -25,20 +25,20 @@ export function drawExamples(operation) {
 
 export function drawOutcome({ method, path, unsent, failure, status, statusText, took, count, note = '', restored }) {
   if (unsent) return [`Not sent: ${unsent}.`]
-  const [head, rest] = failure ? ['No response', `: ${failure}`] : [`${status} ${statusText}`, ` in\xa0${took}\xa0ms`]
-  const more = [rest, count && `request\xa0${count}`, restored].filter(Boolean).join(', ')
-  return [el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), `${more} `, el('strong', {}, note)]
+  const [head, time] = failure ? ['No response', ''] : [`${status} ${statusText}`, ` in\xa0${took}\xa0ms`]
+  const more = [time, count && `request\xa0${count}`, restored].filter(part => part !== undefined).join(', ')
+  const end = failure ? `: ${failure}` : note && '. '
+  return [el('code', {}, `${method} ${path}`), ' ', drawStatus(status, head), more + end, el('strong', {}, note)]
 }
-
 const units = { // what a number means to a person
-  'Retry-After': () => ' seconds',
-  'X-RateLimit-Reset': time => `, in ${duration(Math.max(0, Math.floor(time - Date.now() / 1000)))}`,
+  'Retry-After': seconds => seconds === '1' ? ' second' : ' seconds',
+  'X-RateLimit-Reset': (time, now) => `, in ${duration(Math.max(0, Math.floor(time - now / 1000)))} when received`,
 }
-
 // drawAnswer shows a body below what leads on: its headers, the next page, the new record, a copy.
-export function drawAnswer({ headers, body }, turnTo, goTo) {
+export function drawAnswer({ headers, body, received }, turnTo, goTo) {
   const names = shownHeaders.filter(name => headers.has(name)), place = headers.get('Location')
-  const rows = names.map(name => [[el('code', {}, name)], [headers.get(name), units[name]?.(headers.get(name)) ?? '']])
+  const meaningOf = name => units[name]?.(headers.get(name), received) ?? ''
+  const rows = names.map(name => [[el('code', {}, name)], [headers.get(name), meaningOf(name)]])
   const page = headers.get('Link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
   const summary = el('summary', {}, 'Headers'), drawn = drawBody(body)
   const details = el('details', {}, summary, table('headers', ['Header', 'Value'], rows))

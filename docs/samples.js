@@ -36,7 +36,7 @@ print(response.status, response.read().decode())`,
   Go: ({ method, url, headers, body = '' }) => `package main${goImports}\n
 func main() {
 	request, err := http.NewRequest("${method}", "${url}", strings.NewReader(${literal(body, '`', /`/)}))${goCheck}${
-    Object.entries(headers).map(header => `\n\trequest.Header.Set(${JSON.stringify(header).slice(1, -1)})`).join('')}
+    Object.entries(headers).map(([name, to]) => `\n\trequest.Header.Set("${name}", ${JSON.stringify(to)})`).join('')}
 	response, err := http.DefaultClient.Do(request)${goCheck}
 	response.Write(os.Stdout)
 }`,
