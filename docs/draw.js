@@ -19,7 +19,6 @@ export function fold(title, gist, ...content) {
   const summary = el('summary', {}, el('h5', {}, title), el('small', {}, gist))
   return Object.assign(el('details', { class: 'fold' }, summary, ...content), { open: !isSmall })
 }
-
 let buttons = 0
 // tellApart names each button after a heading, too, so that no two have one name.
 export function tellApart(root, heading) {
@@ -37,7 +36,8 @@ export const copyButton = (name, source, textOf) => button(name, ({ target }) =>
   setTimeout(() => { target.textContent = name }, 2000)
 }, 'copy quiet')
 
-export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? el('code', {}, part) : part)
+const drawCode = text => el('code', text.length < 25 ? { class: 'short' } : {}, text) // which paper does not break
+export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? drawCode(part) : part)
 // prose draws the Markdown of the description: paragraphs, tables and `code`.
 export function prose(text = '') {
   return text.split('\n\n').filter(Boolean).map(block => {
