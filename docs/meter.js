@@ -16,7 +16,7 @@ function drawMeter() {
   const remaining = until - Date.now(), round = waiting ? Math.ceil : Math.floor // the server rounds an end up
   const time = duration(Math.max(1, round(remaining / 1000)))
   const [head, rest] = {
-    new: ['No request yet', 'the first response shows the limit'],
+    new: ['No request yet', 'the first shows the limit'],
     over: ['Window over', 'a request starts the next'],
     wait: [`Wait ${time}`, `limit reached: ${count}`],
     banned: [`Wait ${time}`, 'banned: too many requests over the limit'],
