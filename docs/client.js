@@ -1,4 +1,4 @@
-// Makes a request of what a form holds, and sends it, once or until a status comes. Nothing here touches the page.
+// Makes a request of what a form holds and sends it, once or until a status comes. Nothing here touches the page.
 import { checkServer, measure, reading } from './limits.js'
 
 // makeRequest takes the values of the inputs, and what a mistake adds that no input can hold.
@@ -16,7 +16,7 @@ export function makeRequest({ path, inputs, ...operation }, values, key, added) 
   return { method, url, headers: { ...headers, ...added?.headers }, body: values.body }
 }
 const gone = 'The server cannot be reached; check that it is running.'
-const cut = 'The server closed the connection, and is still there. The request may have been carried out: look first.'
+const cut = 'No response came, but the server is still there. The request may have been carried out: look first.'
 function parse(text) {
   try { return JSON.parse(text) } catch { return text }
 }
@@ -47,13 +47,13 @@ export async function repeat(send, { until, key, signal, tell }) {
     const before = reading(key), entry = await send(), { status } = entry, { left, until: end } = reading(key)
     if (status === 429) strikes++
     tell(strikes && until === 403 ? `strike ${Math.min(10, strikes)} of 10` : `${count} sent`)
-    const finish = note => ({ ...entry, count, note }), ms = end - 1000 - Date.now() // or more: an end is rounded up
+    const finish = note => ({ ...entry, count, note }), ms = end - 1000 - Date.now() // the server rounds it up
     if (status === until || !status || [401, 403].includes(status)) return finish()
-    if (strikes && status !== 429) return finish('The window passed, so the strikes are cleared.')
-    if (count > 1 && left >= before.left && !strikes) return finish('The window passed first; a new one began.')
+    if (strikes && status !== 429) return finish('A new window began, so the strikes were cleared.')
+    if (count > 1 && left >= before.left && !strikes) return finish('A new window began before the limit was reached.')
     if (until === 503 && count === 10) return finish('No 503 came. Start the server with -fail 1/2 to see one.')
     if (strikes && until === 403) await pause(1050, signal)
-    else if (ms / left > 36) await pause(Math.min(40, ms / left / 4), signal) // so that it is seen
+    else if (ms / left > 36) await pause(Math.min(40, ms / left / 4), signal) // so that one can watch it
     if (signal.aborted || (strikes && until !== 403)) return finish()
   }
 }

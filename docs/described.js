@@ -9,17 +9,15 @@ import { TryOut, tryOuts } from './tryout.js'
 
 const drawMethod = method => el('b', { class: `method ${method}` }, method)
 const link = (id, ...content) => el('a', { href: `#${id}` }, ...content)
-function badges({ deprecated, 'x-deprecated-sunset': sunset, 'x-stability': stability = '' }, hasRoom) {
-  const date = new Date(sunset).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-  const notice = hasRoom && sunset ? `Deprecated, removed after ${date}` : 'Deprecated'
-  return [deprecated && el('span', { class: 'badge warn' }, notice),
+function badges({ deprecated, 'x-stability': stability = '' }) {
+  return [deprecated && el('span', { class: 'badge warn' }, 'Deprecated'),
     stability && el('span', { class: 'badge' }, stability[0].toUpperCase() + stability.slice(1))].filter(Boolean)
 }
 
 function drawOperation(operation) {
   const { operationId, summary, description, method, path, inputs, body, responses } = operation
   const about = el('div', { class: 'about' }, el('h4', { id: `${operationId}-title` }, link(operationId, summary)),
-    el('p', { class: 'address' }, drawMethod(method), el('code', {}, path), ...badges(operation, true)),
+    el('p', { class: 'address' }, drawMethod(method), el('code', {}, path), ...badges(operation)),
     ...prose(description))
   const parameters = inputs.filter(input => input !== body), fields = body ? fieldsOf(body.schema) : []
   for (const [title, list] of Object.entries({ Parameters: parameters, Body: fields }))
@@ -65,10 +63,10 @@ export function drawGroup(tag, level) {
 
 export function drawOverview() {
   const { title, version, license } = api.info, { url, variables } = api.servers[0]
-  const { parts, draw } = drawSample(key => makeRequest(operations[0], {}, key))
+  const { parts, draw } = drawSample(key => makeRequest(operations[0], {}, key || 'KEY'))
   const first = el('div', { class: 'first' }, el('p', { id: 'first' }, 'A first request'), ...parts)
   $('.brand').append(document.title = $('h1').textContent = title, el('small', {}, version))
-  $('.facts').append('Base URL: ', el('code', {}, variables?.base_url?.default ?? url), ' · Description: ',
+  $('.facts').append('Base URL: ', el('code', {}, variables?.base_url?.default ?? url), ' · OpenAPI: ',
     el('a', { href: '/openapi.json' }, 'openapi.json'), ' · License: ', el('a', { href: license.url }, license.name))
   draw()
   $('#overview').append(...prose(introduction.text), first, ...chapters.map(({ title, id, text }) =>
@@ -76,7 +74,7 @@ export function drawOverview() {
   drawErrors()
   tellApart(first, 'first')
   tellApart($('#errors') ?? first, 'errors-title')
-  $('nav details ul').append(...[{ id: 'overview', title: 'Overview' }, ...chapters].map(({ id, title }) =>
+  $('nav details ul').append(...[{ id: 'overview', title: 'Introduction' }, ...chapters].map(({ id, title }) =>
     el('li', {}, link(id, title))))
 }
 

@@ -16,10 +16,10 @@ function drawMeter() {
   const remaining = until - Date.now(), round = waiting ? Math.ceil : Math.floor // the server rounds an end up
   const time = duration(Math.max(1, round(remaining / 1000)))
   const [head, rest] = {
-    new: ['No request yet', 'the first shows the limit'],
-    over: ['Window over', 'a request starts the next'],
-    wait: [`Wait ${time}`, `limit reached: ${count}`],
-    banned: [`Wait ${time}`, 'banned: too many requests over the limit'],
+    new: ['No response yet', 'the first one shows the limit'],
+    over: ['Window over', 'your next request starts a new one'],
+    wait: [`Wait ${time}`, `limit reached, ${count}`],
+    banned: [`Wait ${time}`, 'banned, too many requests over the limit'],
   }[state] ?? [count, `new window in ${time}`]
   setText($('strong', meter), head)
   setText($('span', meter), `${isStranger ? 'Without a valid key' : planOf(settings.key)}: ${rest}`)

@@ -27,7 +27,7 @@ export class TryOut {
     const { parts, draw } = drawSample(key => this.requestWith(key))
     this.drawSample = draw
     if (this.canSend) this.addFields()
-    else this.form.replaceChildren(el('p', {}, 'It has no form here, on purpose: send the code below.'), this.response)
+    else this.form.replaceChildren(el('p', {}, 'It cannot be sent from here: run the code instead.'), this.response)
     this.form.append(fold('Code', 'curl, HTTP, JavaScript, Python, Go', ...parts))
     tellApart(this.form, `${operation.operationId}-title`)
     tryOuts.push(this)
@@ -102,7 +102,7 @@ export class TryOut {
     const entry = await call(this.requestWith(key)), time = new Date().toLocaleTimeString('en-GB')
     logRequest({ ...entry, time, plan }, [values, added], () => {
       this.form.parentElement.scrollIntoView()
-      this.fill(values, added).show({ ...entry, restored: `sent at ${time} with ${plan}` })
+      this.fill(values, added).show({ ...entry, restored: `sent at ${time}, ${plan}` })
     })
     return entry
   }
@@ -134,7 +134,7 @@ export class TryOut {
     setText(this.many, isRepeating ? 'Stop' : `Send until ${until}`)
     this.anyway.hidden = isRepeating || !waiting
     const requests = ahead ? `${(ahead + 1).toLocaleString('en')} requests` : ''
-    if (!isRepeating) setText(this.count, until === 403 ? '10 seconds' : this.anyway.hidden ? requests : '')
+    if (!isRepeating) setText(this.count, until === 403 ? 'takes 10 seconds' : this.anyway.hidden ? requests : '')
     if (this.actions.contains(focused) && focused.matches(':disabled, [hidden]'))
       $('button:enabled:not([hidden])', this.actions).focus()
   }
