@@ -36,7 +36,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// with returns a copy of the error, which may be shared, that is sent with a header.
+// with returns a copy of e that is sent with a header. It does not modify e, which requests may
+// share.
 func (e *Error) with(header http.Header) *Error {
 	return &Error{e.Code, e.Message, e.Status, header}
 }
@@ -46,8 +47,8 @@ func newError(status int, format string, args ...any) *Error {
 	return &Error{Code: codes[status], Message: fmt.Sprintf(format, args...), Status: status}
 }
 
-// invalid returns an Error for a request that the client must change. A file with such a fault, of
-// keys or of records, is refused with the same message; its status then plays no part.
+// invalid returns an Error for a request that the client must change. The keys file and the records
+// file are refused with the same messages; nobody looks at the status then.
 func invalid(format string, args ...any) *Error {
 	return newError(http.StatusBadRequest, format, args...)
 }

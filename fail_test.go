@@ -189,6 +189,7 @@ func TestVerbose(t *testing.T) {
 	s.verbose = true
 	s.do("GET /pets?limit=1", "", "Authorization: Bearer pro")
 	s.do("DELETE /pets/%0aevil", "", "Authorization: Bearer secret-guess")
+	s.do("GET /healthz", "")
 	s.drop.Set("1/1")
 	server := httptest.NewServer(s)
 	try("GET /pets", server.URL, "big")
@@ -196,6 +197,7 @@ func TestVerbose(t *testing.T) {
 	got := durations.ReplaceAllString(s.log.String(), " TIME\n")
 	same(t, "log", `GET "/pets" 200 TIME
 DELETE "/pets/\nevil" 401 TIME
+GET "/healthz" 200 TIME
 GET "/pets" dropped TIME
 `, got)
 }

@@ -31,15 +31,16 @@ type request struct {
 	body []byte
 }
 
-// A response is JSON, unless its header has another Content-Type. Beside an error it counts for
-// nothing: send makes one of the error.
+// A response is JSON, unless its header has another Content-Type. If there is an error, too, the
+// response is ignored: send makes one of the error.
 type response struct {
 	status int
 	body   []byte
 	header http.Header
 }
 
-// A handler serves a request: an operation, on the store, or a route that needs none.
+// A handler serves a request. Server.run makes one of each operation; the other routes are handlers
+// themselves.
 type handler func(*http.Request) (response, error)
 
 // operations are what docs/openapi.json describes, each with its pattern for the mux.
@@ -89,15 +90,11 @@ func createPet(st *state, r *request) (response, error) {
 	if err := st.checkCategory(body.CategoryID); err != nil {
 		return response{}, err
 	}
-	id, err := st.pets.nextID()
-	if err != nil {
-		return response{}, err
-	}
-	return created(r, st.addPet(id, body))
+	return created(r, st.addPet(st.pets.last+1, body))
 }
 
 // deprecation is sent with every 200, 400 and 404 of getPet (RFC 9745, RFC 8594): the specification
-// deprecates it, as of 2026-11-20, and announces its sunset. Clients can practise on it.
+// deprecates it, as of 2026-11-20, and announces its sunset.
 var deprecation = http.Header{
 	"Deprecation": {"@1795132800"},
 	"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
@@ -152,10 +149,7 @@ func createCategory(st *state, r *request) (response, error) {
 	if err := decode(r.body, &body); err != nil {
 		return response{}, err
 	}
-	id, err := st.categories.nextID()
-	if err != nil {
-		return response{}, err
-	}
+	id := st.categories.last + 1
 	return created(r, st.categories.add(id, Category{id, body}))
 }
 
@@ -203,10 +197,7 @@ func createOrder(st *state, r *request) (response, error) {
 	if err := st.checkPet(body.PetID); err != nil {
 		return response{}, err
 	}
-	id, err := st.orders.nextID()
-	if err != nil {
-		return response{}, err
-	}
+	id := st.orders.last + 1
 	return created(r, st.orders.add(id, Order{id, body.NewOrder}))
 }
 
@@ -290,8 +281,12 @@ func respond[T any](r *record[T]) (response, error) {
 	return response{status: http.StatusOK, body: r.json}, nil
 }
 
-// created returns the response to the POST that made a record.
+// created returns the response to the POST that made a record, or an error if its id is too large.
 func created[T any](r *request, made *record[T]) (response, error) {
+	if made.id > maxID {
+		return response{}, newError(http.StatusServiceUnavailable,
+			"No ids are left: the last one is %d.", maxID)
+	}
 	header := http.Header{"Location": {fmt.Sprintf("%s/%d", r.URL.Path, made.id)}}
 	return response{status: http.StatusCreated, body: made.json, header: header}, nil
 }
@@ -389,14 +384,15 @@ const maxBody = 64 << 10 // bytes
 var errTooLarge = newError(http.StatusRequestEntityTooLarge,
 	"The body must be at most %d bytes.", maxBody)
 
-// readBody reads the body of a write, which must be JSON unless it has no Content-Type. That of a
+// readBody reads the body of a write. If it has a Content-Type, that must be JSON. The body of a
 // DELETE is not looked at.
 func readBody(r *http.Request) ([]byte, error) {
 	if r.Method == "DELETE" {
 		return nil, nil
 	}
-	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if mediaType != "" && !strings.EqualFold(strings.TrimSpace(mediaType), "application/json") {
+	contentType := cmp.Or(r.Header.Get("Content-Type"), "application/json")
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	if !strings.EqualFold(strings.TrimSpace(mediaType), "application/json") {
 		return nil, newError(http.StatusUnsupportedMediaType,
 			"The body must be JSON; send it with Content-Type: application/json.")
 	}
@@ -562,12 +558,13 @@ func (s *Server) send(w http.ResponseWriter, resp response, err error) (status s
 	if s.origin != "" {
 		header.Set("Access-Control-Allow-Origin", s.origin)
 		header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
-			"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset")
+			"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, "+
+			"WWW-Authenticate")
 	}
 	if resp.body != nil {
 		header.Set("Content-Type", "application/json")
 	}
-	maps.Copy(header, resp.header) // these count more than the ones above
+	maps.Copy(header, resp.header) // these replace the ones above
 	w.WriteHeader(resp.status)
 	if resp.body != nil {
 		w.Write(resp.body)

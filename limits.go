@@ -37,7 +37,7 @@ const demoKeys = `[
 // A keyEntry is an entry of the keys file. A limit that was left out is nil.
 type keyEntry struct {
 	key, planName     string
-	perMinute, perDay *int
+	perMinute, perDay *int64
 }
 
 func (e *keyEntry) fields() []field {
@@ -69,7 +69,7 @@ func (e *keyEntry) validate() error {
 	return nil
 }
 
-func isLimit(n *int) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
+func isLimit(n *int64) bool { return n != nil && *n >= 1 && *n <= math.MaxInt32 }
 
 // A quota is what the headers of a response say about the limits.
 type quota struct {
@@ -125,7 +125,7 @@ func (w *window) quota(now time.Time) quota {
 func (w *window) refuse(now time.Time) (quota, error) {
 	q := quota{limit: w.limit, reset: w.end, wait: w.end.Sub(now)}
 	return q, newError(http.StatusTooManyRequests,
-		"All %d requests of a window are used up; retry after the seconds in Retry-After.", w.limit)
+		"The limit of %d requests is used up; retry after the seconds in Retry-After.", w.limit)
 }
 
 // A client is whoever sends requests with a key.
@@ -137,7 +137,8 @@ type client struct {
 }
 
 // spend takes a request from both windows of the client. If one of them is used up, it takes none,
-// and returns the error rate_limited; for a banned key, key_banned.
+// and returns the error rate_limited; for a banned key, key_banned. A refusal may be a strike, and
+// the tenth strike is the ban.
 func (c *client) spend(now time.Time) (quota, error) {
 	if now.Before(c.banEnd) {
 		return c.refuseBanned(now)
@@ -168,7 +169,7 @@ const (
 // pause. For example, requests that are refused at 0.0, 0.7, 1.2 and 8.0 seconds are strike 1, the
 // same strike, strike 2 and, after the pause, strike 1.
 func (c *client) strike(now time.Time) (banned bool) {
-	if now.Unix() <= c.lastStrike.Unix() { // less, if requests overtake each other
+	if now.Unix() <= c.lastStrike.Unix() { // less, if the clock is set back
 		return false
 	}
 	if now.Sub(c.lastStrike) > strikePause {
@@ -199,8 +200,8 @@ func (c *client) tighter(now time.Time) *window {
 
 func (c *client) refuseBanned(now time.Time) (quota, error) {
 	q := quota{limit: c.minute.limit, reset: c.banEnd, wait: c.banEnd.Sub(now)}
-	return q, newError(http.StatusForbidden, "This key is banned for a while, since it went on "+
-		"sending requests over its limit; retry after the seconds in Retry-After.")
+	return q, newError(http.StatusForbidden, "This key is banned for a while, because requests "+
+		"kept coming over its limit; retry after the seconds in Retry-After.")
 }
 
 // Limits counts the requests of each key, and of strangers: all those without a valid key.
@@ -213,9 +214,9 @@ type Limits struct {
 	strangers *window
 }
 
-// newLimits reads the keys file, a JSON array of entries, or takes the demo keys if it is nil. An
-// error in an entry says which one it is, and quotes no value. The minute of the limits may be
-// shorter than a minute. The host is that of -addr.
+// newLimits reads keys, a JSON array of entries as in the keys file, or takes the demo keys if keys
+// is nil. An error in an entry says which one it is, and quotes no value. A minute of the limits
+// lasts as long as minute says. The host is that of -addr.
 func newLimits(keys []byte, minute time.Duration, host string) (*Limits, error) {
 	l := &Limits{
 		demo:      keys == nil,
@@ -244,7 +245,7 @@ func newLimits(keys []byte, minute time.Duration, host string) (*Limits, error) 
 		}
 		p, ok := plans[entry.planName]
 		if !ok {
-			p = plan{*entry.perMinute, *entry.perDay}
+			p = plan{int(*entry.perMinute), int(*entry.perDay)}
 		}
 		l.clients[hash] = &client{
 			minute: &window{limit: p.perMinute, length: minute},
@@ -260,12 +261,12 @@ func newLimits(keys []byte, minute time.Duration, host string) (*Limits, error) 
 // Keys are looked up by their hash, so the time it takes says nothing about how much of a guessed
 // key is right.
 func (l *Limits) admit(r *http.Request, now time.Time) (quota, error) {
-	now = now.Round(0) // without the monotonic clock, which may stand still during a sleep
+	now = now.Round(0) // without the monotonic clock, which may stand still while a computer sleeps
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.demo && !l.isOwn(r.Host) {
-		return l.spendStranger(now, "The demo keys count only where the host of the URL is "+
-			"localhost, an IP address or the one of -addr; use such a URL.")
+		return l.spendStranger(now, "The demo keys count only if the host of the URL is "+
+			"localhost, an IP address or the host in -addr; use such a URL.")
 	}
 	if c := l.clients[sha256.Sum256([]byte(requestKey(r)))]; c != nil {
 		return c.spend(now)
@@ -284,7 +285,7 @@ func (l *Limits) isOwn(host string) bool {
 }
 
 // requestKey returns the key that the request carries, or "". It is in the header Authorization
-// (RFC 6750, section 2.1) or in X-API-Key; if both are there, Authorization counts.
+// (RFC 6750, section 2.1) or in X-API-Key; an Authorization that is not empty counts first.
 func requestKey(r *http.Request) string {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if scheme == "" {

@@ -422,7 +422,7 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 	s := newService(t, "")
 	limits, _ := newLimits(nil, time.Minute, "pets.test")
 	s.Server = newServer(s.store, limits, s.logger, &options{})
-	const where = "The demo keys count only where the host of the URL is localhost, "
+	const where = "The demo keys count only if the host of the URL is localhost, "
 	for _, test := range []struct {
 		host  string
 		valid bool

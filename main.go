@@ -62,12 +62,11 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -141,10 +140,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 
 // isOrigin reports whether text is an origin as browsers send it (RFC 6454): a scheme and a host,
 // with a port if need be, in small letters, and no path.
-func isOrigin(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Hostname() != "" && text == strings.ToLower(u.Scheme+"://"+u.Host)
-}
+var isOrigin = regexp.MustCompile(
+	`^[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]*)?$`).MatchString
 
 // serve serves until ctx is done. Then it finishes the requests in flight.
 func serve(ctx context.Context, c *config, stderr io.Writer) error {

@@ -352,7 +352,7 @@ func TestOrigins(t *testing.T) {
 		"HTTPS://example.com", "https://Example.com", "https://x:http", "https://x/", "https://x/y",
 		"https://x?", "https://x?y", "https://x#", "https://user@x", "https://:8443", "https://",
 		"://x", "//x", "https:x", "https://x y", " https://x", "https://x\n", "https://x,https://y",
-		"null", "*", "x", "",
+		"null", "*", "x", "", "https://*.x", "https://münchen.x", "https://x:", "http://x:080",
 	} {
 		same(t, text+" is an origin", false, isOrigin(text))
 	}

@@ -35,7 +35,6 @@ type NewPet struct {
 	Status     PetStatus `json:"status"`
 }
 
-// fields also sets the default status, which stays unless the object has another.
 func (p *NewPet) fields() []field {
 	p.Status = Available
 	return []field{
@@ -58,7 +57,7 @@ func (p *NewPet) validate() error {
 // only. For decoding it has fields, because encoding/json alone would take "Name" for name, ignore
 // null, let the last of two equal names count, and not tell a missing field from a zero one.
 type shape interface {
-	fields() []field
+	fields() []field // also sets the defaults
 	validate() error // called once all fields are decoded
 }
 
@@ -83,8 +82,9 @@ const (
 	aList      = "an array"
 )
 
-// decode decodes a JSON object into a shape and validates it. The error is for the client, and
-// names one field: an unknown one, if there is any, or else one that is missing or wrong.
+// decode decodes a JSON object into a shape and validates it. The error is for the client. Of
+// several faults it tells the first of these: the syntax, a name given twice, an unknown name, a
+// field that is missing or wrong, what validate finds.
 func decode(data []byte, into shape) error {
 	values, err := splitObject(data)
 	if err != nil {
@@ -141,16 +141,14 @@ func checkJSON(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return invalid("The JSON is empty.")
 	}
-	err := json.Unmarshal(data, new(json.RawMessage)) // just checks the syntax
+	err := json.Unmarshal(data, new(json.RawMessage)) // like json.Valid, but tells the fault
 	if fault, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return malformed(data[:max(0, fault.Offset-1)], fault.Error()) // Offset is behind the fault
 	}
-	for i := 0; i < len(data); { // encoding/json would replace what is not UTF-8
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
+	for i, r := range string(data) { // encoding/json would replace what is not UTF-8
+		if r == utf8.RuneError && !bytes.HasPrefix(data[i:], []byte("\ufffd")) {
 			return malformed(data[:i], "invalid UTF-8")
 		}
-		i += size
 	}
 	return nil
 }
@@ -269,11 +267,8 @@ func (o *NewOrder) fields() []field {
 }
 
 func (o *NewOrder) validate() error {
-	if o.ShipDate != nil {
-		// time can parse the offset +24:00, but not write it.
-		if _, err := o.ShipDate.MarshalJSON(); err != nil {
-			return invalid("shipDate must be %s.", aDateTime)
-		}
+	if _, err := json.Marshal(o.ShipDate); err != nil { // time parses +24:00, but does not write it
+		return invalid("shipDate must be %s.", aDateTime)
 	}
 	if o.Quantity != nil {
 		return validateQuantity(*o.Quantity, 1)
@@ -281,7 +276,8 @@ func (o *NewOrder) validate() error {
 	return nil
 }
 
-// An OrderBody is the request shape for creating and replacing an order. A PUT may have the id too.
+// An OrderBody is to Order what NewPet is to Pet: the request shape. A PUT may have the id, too, so
+// it is not NewOrder, which is what is stored.
 type OrderBody struct {
 	id *int64 // nil if it was left out
 	NewOrder

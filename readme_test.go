@@ -225,7 +225,7 @@ func TestGitignore(t *testing.T) {
 	for name, want := range map[string]bool{
 		"petstore": true, "petstore.exe": true, "petstore.test": true, "petstore.log": true,
 		"petstore.json": true, "petstore.json.saving-123": true, "keys.json": true,
-		"tour.json": true, "copy.json": true, "copy.json.saving-4": true,
+		"copy.json": true, "copy.json.saving-4": true,
 		".ci/node_modules/x": true, "exercise_test.go": false, "README.md": false,
 		"docs/openapi.json": false, "docs/sample.json": false,
 		"stage/petstore.json": true, "gone/petstore.json": true, "stage.log": true,

@@ -50,20 +50,10 @@ func search[T any](records []*record[T], id int64) (i int, found bool) {
 
 // get returns the record with the given id, or nil.
 func (t *table[T]) get(id int64) *record[T] {
-	i, found := search(t.records, id)
-	if !found {
-		return nil
+	if i, found := search(t.records, id); found {
+		return t.records[i]
 	}
-	return t.records[i]
-}
-
-// nextID returns the id for a new record.
-func (t *table[T]) nextID() (int64, error) {
-	if t.last == maxID {
-		return 0, newError(http.StatusServiceUnavailable,
-			"No ids are left: the last one is %d.", maxID)
-	}
-	return t.last + 1, nil
+	return nil
 }
 
 // add adds a record with an id that is greater than all others.
@@ -76,11 +66,10 @@ func (t *table[T]) add(id int64, value T) *record[T] {
 
 // replace replaces the record with the given id, which must exist.
 func (t *table[T]) replace(id int64, value T) *record[T] {
-	replaced := newRecord(id, value)
 	i, _ := search(t.records, id)
 	t.records = slices.Clone(t.records)
-	t.records[i] = replaced
-	return replaced
+	t.records[i] = newRecord(id, value)
+	return t.records[i]
 }
 
 // remove removes the record with the given id, which must exist.
@@ -103,9 +92,9 @@ func (t *table[T]) load(id int64, value T) error {
 	return nil
 }
 
-// A state is everything that the store holds. A record names only records that exist: who adds or
-// replaces one asks checkCategory or checkPet, and who removes one makes sure that none names it.
-// With addPet, replacePet and removePet, each pet has one inventory item, with the pet's status.
+// A state is everything that the store holds. A record names only records that exist: whoever adds
+// or replaces one asks checkCategory or checkPet, and whoever removes one makes sure that none names
+// it. With addPet, replacePet and removePet, each pet has one inventory item, with the pet's status.
 type state struct {
 	categories table[Category]
 	pets       table[Pet]
@@ -186,10 +175,9 @@ func (s *snapshot) fields() []field {
 }
 
 func (s *snapshot) validate() error {
-	for _, id := range []int64{s.lastCategoryID, s.lastPetID, s.lastOrderID} {
-		if id < 0 || id > maxID {
-			return invalid("A last id must be from 0 to %d, not %d.", maxID, id)
-		}
+	if min(s.lastCategoryID, s.lastPetID, s.lastOrderID) < 0 ||
+		max(s.lastCategoryID, s.lastPetID, s.lastOrderID) > maxID {
+		return invalid("lastCategoryId, lastPetId and lastOrderId must be from 0 to %d.", maxID)
 	}
 	return nil
 }
@@ -325,44 +313,31 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if seen == nil {
-		data = sample
-	}
 	first, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s := &Store{path: path, logger: logger, seen: seen}
 	s.current.Store(first)
-	if path == "" {
-		return s, nil
-	}
-	removeLeftovers(path)
-	if seen == nil {
-		if err := s.replaceFile(first); err != nil {
-			return nil, fmt.Errorf("%s: the first save failed: %w", path, err)
-		}
+	if seen != nil {
+		removeLeftovers(path)
+	} else if err := s.replaceFile(first); err != nil {
+		return nil, fmt.Errorf("%s: the first save failed: %w", path, err)
 	}
 	return s, nil
 }
 
-// readFile returns what the file holds, and what it was just before that. If there is no file, or
-// path is empty, both are nil.
+// readFile returns the snapshot in the file, and the file's info from just before. If there is no
+// file, or path is empty, it returns the sample and nil.
 func readFile(path string) ([]byte, fs.FileInfo, error) {
-	if path == "" {
-		return nil, nil, nil
-	}
-	seen, err := os.Stat(path)
+	seen, err := os.Stat(path) // of an empty path, that it does not exist
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
 			return nil, nil, fmt.Errorf("%s: its directory does not exist", path)
 		}
-		return nil, nil, nil
+		return sample, nil, nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(path) // fails too, if Stat failed in another way
 	return data, seen, err
 }
 
@@ -396,10 +371,8 @@ func (s *Store) begin() *state {
 func (s *Store) end() { s.mu.Unlock() }
 
 func (s *Store) commit(next *state) error {
-	if s.path != "" {
-		if err := s.save(next); err != nil {
-			return err
-		}
+	if err := s.save(next); err != nil {
+		return err
 	}
 	s.current.Store(next)
 	return nil
@@ -436,6 +409,9 @@ func (s *Store) save(st *state) error {
 // the file is the old snapshot or the new one, whole. If only the last step fails, the save has
 // failed, although the file has the new snapshot.
 func (s *Store) replaceFile(st *state) error {
+	if s.path == "" {
+		return nil // nothing is kept on disk
+	}
 	// Write the snapshot to another file first, so that the old one stays whole meanwhile.
 	directory := filepath.Dir(s.path)
 	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+tempSuffix+"*")

@@ -240,6 +240,7 @@ func TestFailedSave(t *testing.T) {
 	before := text(t, s.store.view())
 	mend := breakDisk(t, s.store.path)
 	s.expect("GET /pets/4", "", 200, `{"id":4,"name":"Tom","categoryId":2,"status":"sold"}`)
+	same(t, "status of a HEAD, which writes nothing", 200, s.do("HEAD /pets", "").StatusCode)
 	s.expectHealthy()
 	for _, write := range []struct{ request, body string }{
 		{"POST /pets", `{"name":"Lost","categoryId":1}`},
@@ -470,7 +471,7 @@ func TestBrokenFile(t *testing.T) {
 	const (
 		notThere = " is unknown; leave it out."
 		twice    = " is given twice; leave one out."
-		range31  = " must be from 0 to 2147483647, not "
+		lastIDs  = "lastCategoryId, lastPetId and lastOrderId must be from 0 to 2147483647."
 		pet      = `{"categories":[{"id":1,"name":"c"}],"pets":[{"id":1,"name":"p","categoryId":1}`
 		stock    = pet + `],"inventory":[`
 	)
@@ -485,17 +486,11 @@ func TestBrokenFile(t *testing.T) {
 		{`null`, "The JSON must be one object."},
 		{`{"categories":{}}`, "categories must be an array."},
 		{`{"categories":null}`, "categories must be an array."},
-		{`{"pets":null}`, "pets must be an array."},
-		{`{"orders":5}`, "orders must be an array."},
-		{`{"inventory":null}`, "inventory must be an array."},
 		{`{"lastPetId":null}`, "lastPetId must be a 64-bit integer"},
-		{`{"lastPetId":1.0}`, "lastPetId must be a 64-bit integer"},
-		{`{"lastCategoryId":2147483648}`, "A last id" + range31 + "2147483648."},
-		{`{"lastPetId":2147483648}`, "A last id" + range31 + "2147483648."},
-		{`{"lastOrderId":-1}`, "A last id" + range31 + "-1."},
+		{`{"lastCategoryId":2147483648}`, lastIDs},
+		{`{"lastOrderId":-1}`, lastIDs},
 		{`{"cats":[]}`, `The field "cats"` + notThere},
 		{`{"Pets":[]}`, `The field "Pets"` + notThere},
-		{`{"lastIds":{"pets":1}}`, `The field "lastIds"` + notThere}, // as older versions had it
 		{`{"pets":[],"pets":[]}`, `The field "pets"` + twice},
 		{`{"lastPetId":1,"lastPetId":1}`, `The field "lastPetId"` + twice},
 
@@ -626,7 +621,7 @@ func TestEditedFile(t *testing.T) {
 	s.expect("POST /categories", `{"name":"c"}`, 201, `{"id":1,"name":"c"}`)
 }
 
-// The last id is assigned, and then none, not after a restart or a deletion either.
+// Once the last id is assigned, no more are, not even after a restart or a deletion.
 func TestLastID(t *testing.T) {
 	for _, test := range []struct{ last, path, body string }{
 		{"lastCategoryId", "/categories", birds},
@@ -648,7 +643,7 @@ func TestLastID(t *testing.T) {
 	}
 }
 
-// At its start, a server removes what killed servers left, and no other file.
+// Once a server has found the file valid, it removes what killed servers left, and no other file.
 func TestLeftoversOfACrash(t *testing.T) {
 	for _, name := range []string{"petstore.json", "a*b.json"} { // the second looks like a pattern
 		path := filepath.Join(t.TempDir(), "[a-z]", name) // and so does its directory
@@ -671,6 +666,11 @@ func TestLeftoversOfACrash(t *testing.T) {
 		}
 		same(t, "files after a save", want, files(t, filepath.Dir(path)))
 	}
+	path := freshFile(t)
+	write(t, path+".saving-1", "perhaps the only copy, since there is no file")
+	open(t, path)
+	want := []string{"petstore.json", "petstore.json.saving-1"}
+	same(t, "files after the first start", want, files(t, filepath.Dir(path)))
 }
 
 // A new file is for its owner only. Saves keep the permission bits that the file has, including
@@ -790,7 +790,7 @@ func FuzzSnapshot(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { checkSnapshot(t, data) })
 }
 
-// A body that is accepted means what encoding/json says, and can be sent again as it is shown.
+// An order that is accepted means what encoding/json says, and can be sent again as it is shown.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `[]`,
