@@ -90,7 +90,11 @@ func createPet(st *state, r *request) (response, error) {
 	if err := st.checkCategory(body.CategoryID); err != nil {
 		return response{}, err
 	}
-	return created(r, st.addPet(st.pets.last+1, body))
+	id, err := st.pets.nextID()
+	if err != nil {
+		return response{}, err
+	}
+	return created(r, st.addPet(id, body))
 }
 
 // deprecation is sent with every 200, 400 and 404 of getPet (RFC 9745, RFC 8594): the specification
@@ -149,7 +153,10 @@ func createCategory(st *state, r *request) (response, error) {
 	if err := decode(r.body, &body); err != nil {
 		return response{}, err
 	}
-	id := st.categories.last + 1
+	id, err := st.categories.nextID()
+	if err != nil {
+		return response{}, err
+	}
 	return created(r, st.categories.add(id, Category{id, body}))
 }
 
@@ -197,7 +204,10 @@ func createOrder(st *state, r *request) (response, error) {
 	if err := st.checkPet(body.PetID); err != nil {
 		return response{}, err
 	}
-	id := st.orders.last + 1
+	id, err := st.orders.nextID()
+	if err != nil {
+		return response{}, err
+	}
 	return created(r, st.orders.add(id, Order{id, body.NewOrder}))
 }
 
@@ -281,12 +291,8 @@ func respond[T any](r *record[T]) (response, error) {
 	return response{status: http.StatusOK, body: r.json}, nil
 }
 
-// created returns the response to the POST that made a record, or an error if its id is too large.
+// created returns the response to the POST that made a record.
 func created[T any](r *request, made *record[T]) (response, error) {
-	if made.id > maxID {
-		return response{}, newError(http.StatusServiceUnavailable,
-			"No ids are left: the last one is %d.", maxID)
-	}
 	header := http.Header{"Location": {fmt.Sprintf("%s/%d", r.URL.Path, made.id)}}
 	return response{status: http.StatusCreated, body: made.json, header: header}, nil
 }

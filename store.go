@@ -56,6 +56,15 @@ func (t *table[T]) get(id int64) *record[T] {
 	return nil
 }
 
+// nextID returns the id for a new record.
+func (t *table[T]) nextID() (int64, error) {
+	if t.last == maxID {
+		return 0, newError(http.StatusServiceUnavailable,
+			"No ids are left: the last one is %d.", maxID)
+	}
+	return t.last + 1, nil
+}
+
 // add adds a record with an id that is greater than all others.
 func (t *table[T]) add(id int64, value T) *record[T] {
 	added := newRecord(id, value)
@@ -330,7 +339,7 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 // readFile returns the snapshot in the file, and the file's info from just before. If there is no
 // file, or path is empty, it returns the sample and nil.
 func readFile(path string) ([]byte, fs.FileInfo, error) {
-	seen, err := os.Stat(path) // of an empty path, that it does not exist
+	seen, err := os.Stat(path) // an empty path does not exist
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
 			return nil, nil, fmt.Errorf("%s: its directory does not exist", path)
