@@ -188,8 +188,8 @@ func serve(ctx context.Context, c *config, stderr io.Writer) error {
 }
 
 // httpServer returns a server that drops slow clients. They have 5 seconds to send the request, and
-// 10 seconds (and the delay) from the end of its header to read the response. A write that waits
-// for its turn does so within them.
+// 10 seconds (and the delay) from the end of its header to read the response. A write waits for its
+// turn within them; one that is cut off may have been saved.
 func httpServer(api *Server) *http.Server {
 	return &http.Server{
 		Handler:        api,
