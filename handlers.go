@@ -480,8 +480,9 @@ var errOnPurpose = newError(http.StatusServiceUnavailable,
 	"The flag -fail asked for this error, and nothing was changed; retry after one second.").
 	with(http.Header{"Retry-After": {"1"}})
 
-// limited makes an http.Handler of a handler of the API: its requests are counted, and may be
-// failed, held back and dropped, as the flags say.
+// limited makes an http.Handler of a handler of the API. A request is counted first, whatever comes
+// of it. One that -fail fails is not carried out. One that -drop drops has been, but its client
+// gets no response at all.
 func (s *Server) limited(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()

@@ -211,7 +211,7 @@ type Limits struct {
 
 	mu        sync.Mutex                    // guards what follows
 	clients   map[[sha256.Size]byte]*client // by the hash of the key
-	strangers *window
+	strangers *window                       // one for all, so that they cost no memory
 }
 
 // newLimits reads keys, a JSON array of entries as in the keys file, or takes the demo keys if keys

@@ -102,8 +102,9 @@ func (t *table[T]) load(id int64, value T) error {
 }
 
 // A state is everything that the store holds. A record names only records that exist: whoever adds
-// or replaces one asks checkCategory or checkPet, and whoever removes one makes sure that none names
-// it. With addPet, replacePet and removePet, each pet has one inventory item, with the pet's status.
+// or replaces one asks checkCategory or checkPet, and whoever removes one makes sure that none
+// names it. With addPet, replacePet and removePet, each pet has one inventory item, with the pet's
+// status.
 type state struct {
 	categories table[Category]
 	pets       table[Pet]
@@ -416,7 +417,7 @@ func (s *Store) save(st *state) error {
 
 // replaceFile replaces the file with a snapshot of st. At every moment, even after a power failure,
 // the file is the old snapshot or the new one, whole. If only the last step fails, the save has
-// failed, although the file has the new snapshot.
+// failed, although the file has the new snapshot until the next one.
 func (s *Store) replaceFile(st *state) error {
 	if s.path == "" {
 		return nil // nothing is kept on disk
