@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -53,7 +54,10 @@ func runWith(t *testing.T, flag string, contents map[string]string, command ...s
 	}
 	pids := filepath.Join(bin, "pids")
 	script := fmt.Sprintf("#!/bin/sh\necho $$ >>'%s'\nexec '%s' \"$@\" %s\n", pids, path, flag)
-	if err := os.WriteFile(filepath.Join(bin, "petstore"), []byte(script), 0o755); err != nil {
+	syscall.ForkLock.RLock() // a process forked meanwhile would keep it open: "text file busy"
+	err = os.WriteFile(filepath.Join(bin, "petstore"), []byte(script), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
