@@ -113,24 +113,19 @@ func splitObject(data []byte) (map[string]json.RawMessage, error) {
 	if err := checkJSON(data); err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data)) // fails no more, since the syntax is checked
-	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+	dec := json.NewDecoder(bytes.NewReader(data)) // cannot fail, since the syntax is checked
+	if start, _ := dec.Token(); start != json.Delim('{') {
 		return nil, invalid("The JSON must be one object.")
 	}
 	values := map[string]json.RawMessage{}
 	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
+		token, _ := dec.Token()
 		name := token.(string)
 		if _, given := values[name]; given {
 			return nil, invalid("The field %.40q is given twice; leave one out.", name)
 		}
 		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
+		dec.Decode(&value)
 		values[name] = value
 	}
 	return values, nil
