@@ -5,55 +5,49 @@ import (
 	"net/http"
 )
 
-// codes maps the HTTP status of an error to its machine-readable code.
-var codes = map[int]string{
-	http.StatusBadRequest:            "invalid_request",
-	http.StatusUnauthorized:          "unauthorized",
-	http.StatusForbidden:             "key_banned",
-	http.StatusNotFound:              "not_found",
-	http.StatusMethodNotAllowed:      "method_not_allowed",
-	http.StatusConflict:              "conflict",
-	http.StatusRequestEntityTooLarge: "payload_too_large",
-	http.StatusUnsupportedMediaType:  "unsupported_media_type",
-	http.StatusTooManyRequests:       "rate_limited",
-	http.StatusInternalServerError:   "internal_error",
-	http.StatusServiceUnavailable:    "service_unavailable",
+// A code tells a client's program why its request failed. Each code belongs to one HTTP status.
+type code struct {
+	name   string
+	status int
 }
 
-// An Error is what a client is told when its request fails. It is a Go error, and the JSON body of
-// the response:
+var (
+	malformedJSON        = code{"malformed_json", http.StatusBadRequest}
+	invalidField         = code{"invalid_field", http.StatusBadRequest}
+	invalidParameter     = code{"invalid_parameter", http.StatusBadRequest}
+	unknownReference     = code{"unknown_reference", http.StatusBadRequest}
+	incompleteBody       = code{"incomplete_body", http.StatusBadRequest}
+	unauthorized         = code{"unauthorized", http.StatusUnauthorized}
+	keyBanned            = code{"key_banned", http.StatusForbidden}
+	notFound             = code{"not_found", http.StatusNotFound}
+	methodNotAllowed     = code{"method_not_allowed", http.StatusMethodNotAllowed}
+	inUse                = code{"in_use", http.StatusConflict}
+	orderComplete        = code{"order_complete", http.StatusConflict}
+	payloadTooLarge      = code{"payload_too_large", http.StatusRequestEntityTooLarge}
+	unsupportedMediaType = code{"unsupported_media_type", http.StatusUnsupportedMediaType}
+	rateLimited          = code{"rate_limited", http.StatusTooManyRequests}
+	internalError        = code{"internal_error", http.StatusInternalServerError}
+	saveFailed           = code{"save_failed", http.StatusServiceUnavailable}
+	fileChanged          = code{"file_changed", http.StatusServiceUnavailable}
+	idsExhausted         = code{"ids_exhausted", http.StatusServiceUnavailable}
+	failedOnPurpose      = code{"failed_on_purpose", http.StatusServiceUnavailable}
+)
+
+// An Error is a failed request as the client sees it. It is a Go error, and the JSON body of the
+// response:
 //
-//	{"code": "not_found", "message": "/pets/999 does not exist; GET /pets lists ...", "status": 404}
+//	{"code":"not_found","message":"No pet has the id 99; ...","status":404}
 //
-// The message is one sentence: what is wrong and, if that helps, what to do about it. It never
-// shows Go types, file paths or stack traces.
+// The message is one sentence that says what is wrong and what to do. It never shows Go types, file
+// paths or stack traces.
 type Error struct {
-	Code    string      `json:"code"`
-	Message string      `json:"message"`
-	Status  int         `json:"status"`
-	header  http.Header // sent with it, such as the Allow of a 405; nil for most errors
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// with returns a copy of e that is sent with a header. It does not modify e, which requests may
-// share.
-func (e *Error) with(header http.Header) *Error {
-	return &Error{e.Code, e.Message, e.Status, header}
-}
-
-// newError returns an Error with an HTTP status and the code of that status.
-func newError(status int, format string, args ...any) *Error {
-	return &Error{Code: codes[status], Message: fmt.Sprintf(format, args...), Status: status}
-}
-
-// invalid returns an Error for a request that the client must change. The keys file and the records
-// file are refused with the same messages; nobody looks at the status then.
-func invalid(format string, args ...any) *Error {
-	return newError(http.StatusBadRequest, format, args...)
-}
-
-// conflict returns an Error for a request that the state of a record forbids.
-func conflict(format string, args ...any) *Error {
-	return newError(http.StatusConflict, format, args...)
+func newError(c code, format string, args ...any) *Error {
+	return &Error{Code: c.name, Message: fmt.Sprintf(format, args...), Status: c.status}
 }

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"maps"
 	"math"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path"
 	"runtime/debug"
@@ -21,661 +21,640 @@ import (
 	"time"
 )
 
-// An operation reads a state, or changes the copy of one, and returns the response. One that
-// returns an error changes nothing.
-type operation func(st *state, r *request) (response, error)
+// Server is the http.Handler of the whole service.
+type Server struct {
+	options
+	store   *Store
+	limits  *Limits
+	logger  *log.Logger
+	mux     *http.ServeMux
+	started time.Time
 
-// A request is an HTTP request whose body has been read, if it is a POST, PUT or PATCH.
-type request struct {
-	*http.Request
-	body []byte
+	letThrough, succeeded atomic.Int64 // requests, counted for fail and drop
 }
 
-// A response is JSON, unless its header has another Content-Type. If there is an error, too, the
-// response is ignored: send makes one of the error.
+// options are what main sets: the flags of these names, and the URL of this server.
+type options struct {
+	baseURL    string // empty for http://localhost:8080
+	corsOrigin string
+	delay      time.Duration
+	fail, drop ratio
+	verbose    bool
+}
+
+func newServer(store *Store, limits *Limits, logger *log.Logger, opts options) *Server {
+	s := &Server{options: opts, store: store, limits: limits, logger: logger,
+		mux: http.NewServeMux(), started: time.Now()}
+	api := func(path string, m methods) {
+		s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			s.serveAPI(w, r, m)
+		})
+	}
+	api("/pets", methods{"GET": s.listPets, "POST": s.createPet})
+	api("/pets/{id}", methods{"GET": s.getPet, "PUT": s.replacePet, "DELETE": s.deletePet})
+	api("/categories", methods{"GET": s.listCategories, "POST": s.createCategory})
+	api("/categories/{id}", methods{
+		"GET": s.getCategory, "PUT": s.replaceCategory, "DELETE": s.deleteCategory})
+	api("/store/orders", methods{"GET": s.listOrders, "POST": s.createOrder})
+	api("/store/orders/{id}", methods{
+		"GET": s.getOrder, "PUT": s.replaceOrder, "DELETE": s.cancelOrder})
+	api("/inventory", methods{"GET": s.listInventory})
+	api("/inventory/{id}", methods{"GET": s.getInventory, "PATCH": s.updateInventory})
+	api("/", nil) // any other path
+
+	open := func(path string, get handler) {
+		s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			s.serveOpen(w, r, methods{"GET": get})
+		})
+	}
+	open("/healthz", s.getHealth)
+	open("/openapi.json", s.getDescription)
+	open("/docs/keys.json", s.getKeys)
+	open("/docs/{file}", getPageFile)
+	open("/{$}", getPageFile)
+	return s
+}
+
+// ServeHTTP serves every request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == "OPTIONS" && r.Header.Get("Access-Control-Request-Method") != "" &&
+		s.allowsOrigin(r.Header.Get("Origin")):
+		s.serveOpen(w, r, methods{"OPTIONS": preflight})
+	case r.URL.Path != path.Clean(r.URL.Path): // the mux would redirect //pets to /pets
+		s.serveAPI(w, r, nil)
+	default:
+		s.mux.ServeHTTP(w, r)
+	}
+}
+
+// serveAPI serves a request of the API: it counts the request, carries it out unless the limits
+// refuse it, and sends the response. The flags -fail, -delay and -drop get in the way on purpose.
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, m methods) {
+	begin := time.Now()
+	quota, err := s.limits.count(s.requestKey(r), begin)
+	quota.setHeaders(w.Header())
+	if err != nil {
+		s.send(w, r, begin, failed(err))
+		return
+	}
+	h := m.find(r.Method)
+	if s.fail.includes(s.letThrough.Add(1)) {
+		h = failOnPurpose
+	}
+	resp := s.call(h, r)
+	time.Sleep(s.delay)
+	if resp.status < 400 && s.drop.includes(s.succeeded.Add(1)) {
+		s.log(r, begin, "dropped")
+		panic(http.ErrAbortHandler) // makes net/http close the connection
+	}
+	s.send(w, r, begin, resp)
+}
+
+// serveOpen serves a request that needs no key and is not counted.
+func (s *Server) serveOpen(w http.ResponseWriter, r *http.Request, m methods) {
+	begin := time.Now()
+	s.send(w, r, begin, s.call(m.find(r.Method), r))
+}
+
+// A handler carries out a request.
+type handler func(*http.Request) response
+
+// A response is JSON, unless its header has another Content-Type. The body is nil if there is none.
 type response struct {
 	status int
 	body   []byte
 	header http.Header
 }
 
-// A handler serves a request. Server.run makes one of each operation; the other routes are handlers
-// themselves.
-type handler func(*http.Request) (response, error)
-
-// operations are what docs/openapi.json describes, each with its pattern for the mux.
-var operations = map[string]operation{
-	"GET /pets":                 listPets,
-	"POST /pets":                createPet,
-	"GET /pets/{id}":            getPet,
-	"PUT /pets/{id}":            replacePet,
-	"DELETE /pets/{id}":         deletePet,
-	"GET /categories":           listCategories,
-	"POST /categories":          createCategory,
-	"GET /categories/{id}":      getCategory,
-	"PUT /categories/{id}":      replaceCategory,
-	"DELETE /categories/{id}":   deleteCategory,
-	"GET /store/orders":         listOrders,
-	"POST /store/orders":        createOrder,
-	"GET /store/orders/{id}":    getOrder,
-	"PUT /store/orders/{id}":    replaceOrder,
-	"DELETE /store/orders/{id}": cancelOrder,
-	"GET /inventory":            listInventory,
-	"GET /inventory/{id}":       getInventory,
-	"PATCH /inventory/{id}":     updateInventory,
+func (resp response) with(header http.Header) response {
+	resp.header = header
+	return resp
 }
 
-func listPets(st *state, r *request) (response, error) {
-	q := parseQuery(r, "status", "categoryId")
-	status := PetStatus(q.values.Get("status")) // "" if it is left out
-	if status != "" && !status.valid() {
-		q.reject("status must be %s.", aPetStatus) // for list to return
+// failed returns the response for an error. If that is no *Error, which is a fault of this program,
+// failed panics, and call makes a 500 of it.
+func failed(err error) response {
+	e := err.(*Error)
+	return response{status: e.Status, body: encode(e)}
+}
+
+// methods are the methods of a path with their handlers; nil if there is no such path.
+type methods map[string]handler
+
+// find returns the handler of a method. HEAD has that of GET; net/http leaves out the body.
+func (m methods) find(method string) handler {
+	if method == "HEAD" {
+		method = "GET"
 	}
-	category := q.integer("categoryId", 0, 1, math.MaxInt64) // 0 if it is left out
-	pets := st.pets.records
-	if status != "" || category != 0 {
-		pets = slices.DeleteFunc(slices.Clone(pets), func(p *record[Pet]) bool {
-			return status != "" && p.value.Status != status ||
-				category != 0 && p.value.CategoryID != category
+	if h, ok := m[method]; ok {
+		return h
+	}
+	return m.notAllowed
+}
+
+// notAllowed names the methods of the path in Allow (RFC 9110, section 15.5.6).
+func (m methods) notAllowed(r *http.Request) response {
+	if m == nil {
+		return noPath(r)
+	}
+	names := slices.Collect(maps.Keys(m))
+	if m["GET"] != nil {
+		names = append(names, "HEAD")
+	}
+	slices.Sort(names)
+	allow := strings.Join(names, ", ")
+	err := newError(methodNotAllowed, "This path does not support the method; use %s.", allow)
+	return failed(err).with(http.Header{"Allow": {allow}})
+}
+
+func noPath(*http.Request) response {
+	return failed(newError(notFound, "This path does not exist; "+
+		"GET / shows the operations, and GET /openapi.json describes them."))
+}
+
+func failOnPurpose(*http.Request) response {
+	return failed(newError(failedOnPurpose, "The flag -fail asked for this error, and nothing was "+
+		"changed; retry after one second.")).with(http.Header{"Retry-After": {"1"}})
+}
+
+// A ratio is the first m of every n requests, or none if n is 0. For example, 2/3 includes the
+// requests 1, 2, 4, 5, 7 and 8 of nine.
+type ratio struct{ m, n int64 }
+
+func (q *ratio) parse(text string) error {
+	fmt.Sscanf(text, "%d/%d", &q.m, &q.n)
+	if fmt.Sprintf("%d/%d", q.m, q.n) != text || q.m < 1 || q.m > q.n || q.n > 1_000_000 {
+		return fmt.Errorf("must be M/N, such as 1/2, with 1 <= M <= N <= 1000000")
+	}
+	return nil
+}
+
+func (q ratio) includes(number int64) bool { return q.n > 0 && (number-1)%q.n < q.m }
+
+// call calls a handler. A panic in it is a 500; net/http alone would just close the connection.
+func (s *Server) call(h handler, r *http.Request) (resp response) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.logger.Printf("panic: %v\n%s", p, debug.Stack())
+			resp = failed(newError(internalError,
+				"The server failed on this request; try again, and report it if it fails again."))
+		}
+	}()
+	return h(r)
+}
+
+// send sends a response and logs the request. The rate headers are set already.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, resp response) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	if resp.body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	if resp.status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", "Bearer")
+	}
+	if origin := r.Header.Get("Origin"); s.allowsOrigin(origin) {
+		header.Set("Vary", "Origin")
+		header.Set("Access-Control-Allow-Origin", origin)
+		header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
+			"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, "+
+			"WWW-Authenticate")
+	}
+	maps.Copy(header, resp.header) // replaces those above
+	w.WriteHeader(resp.status)
+	if resp.body != nil {
+		w.Write(resp.body)
+		io.WriteString(w, "\n") // so that in a terminal the prompt comes on the next line
+	}
+	s.log(r, begin, strconv.Itoa(resp.status))
+}
+
+func (s *Server) log(r *http.Request, begin time.Time, status string) {
+	if s.verbose {
+		s.logger.Printf("%s %q %s %s", r.Method, r.URL.Path, status, time.Since(begin))
+	}
+}
+
+// requestKey returns the key that a request carries, or "". The key is in Authorization (RFC 6750,
+// section 2.1) or, if that is missing or empty, in X-API-Key.
+func (s *Server) requestKey(r *http.Request) string {
+	if s.limits.demo && !isOurHost(r.Host) {
+		return ""
+	}
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	switch {
+	case scheme == "":
+		return r.Header.Get("X-API-Key")
+	case strings.EqualFold(scheme, "Bearer"):
+		return strings.TrimLeft(key, " ")
+	}
+	return ""
+}
+
+// isOurHost reports whether the Host of a request is localhost or an IP address. The demo keys
+// count with no other, because of DNS rebinding:
+//
+//  1. Somebody who runs this server visits http://evil.example.
+//  2. Its DNS now says that evil.example is 127.0.0.1, so a script in the page may read
+//     http://evil.example:8080/pets: for the browser, that is the page's own site.
+//  3. This server gets that request, with evil.example as its Host.
+func isOurHost(host string) bool {
+	name := (&url.URL{Host: host}).Hostname() // without the port and brackets
+	_, err := netip.ParseAddr(name)
+	return err == nil || strings.EqualFold(name, "localhost")
+}
+
+// allowsOrigin reports whether web pages of an origin may call the API (Fetch standard, CORS
+// protocol): the origin of -cors-origin and, with the demo keys, any origin on this computer.
+func (s *Server) allowsOrigin(origin string) bool {
+	if origin != "" && origin == s.corsOrigin {
+		return true
+	}
+	u, err := url.Parse(origin)
+	if err != nil || !s.limits.demo {
+		return false
+	}
+	name := u.Hostname()
+	address, _ := netip.ParseAddr(name) // a name is no loopback address
+	return address.IsLoopback() || name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// preflight answers a browser that asks whether a web page may send a request.
+func preflight(*http.Request) response {
+	return response{status: http.StatusNoContent, header: http.Header{
+		"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
+		"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type"},
+		"Access-Control-Max-Age":       {"600"},
+	}}
+}
+
+func (s *Server) listPets(r *http.Request) response {
+	q, err := readQuery(r, "status", "categoryId")
+	if err != nil {
+		return failed(err)
+	}
+	pets := s.store.view().pets.records
+	if q.status != "" || q.categoryID != 0 {
+		pets = slices.DeleteFunc(slices.Clone(pets), func(p *record[storedPet]) bool {
+			return !q.matches(p.value.Pet)
 		})
 	}
-	return list(pets, r, q)
+	return list(r, q, pets)
 }
 
-func createPet(st *state, r *request) (response, error) {
-	var body NewPet
-	if err := decode(r.body, &body); err != nil {
-		return response{}, err
-	}
-	if err := st.checkCategory(body.CategoryID); err != nil {
-		return response{}, err
-	}
-	id, err := st.pets.nextID()
+func (s *Server) createPet(r *http.Request) response {
+	pet, err := readBody(r, readPet)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	return created(r, st.addPet(id, body))
+	added, err := update(s.store, pet, (*state).addPet)
+	return created(r, added, err)
 }
 
-// deprecation is sent with every 200, 400 and 404 of getPet (RFC 9745, RFC 8594): the specification
-// deprecates it, as of 2026-11-20, and announces its sunset.
+// deprecation is sent with every 200, 400 and 404 of getPet, which the specification deprecates:
+// since 2026-11-20 (RFC 9745), and until its sunset (RFC 8594).
 var deprecation = http.Header{
 	"Deprecation": {"@1795132800"},
 	"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
 	"Link":        {`</pets>; rel="successor-version"`},
 }
 
-func getPet(st *state, r *request) (response, error) {
-	resp, err := get(&st.pets, r)
-	if e, ok := errors.AsType[*Error](err); ok {
-		return response{}, e.with(deprecation)
-	}
-	resp.header = deprecation
-	return resp, err
+func (s *Server) getPet(r *http.Request) response {
+	return respond(find(r, s.store.view().pets)).with(deprecation)
 }
 
-func replacePet(st *state, r *request) (response, error) {
-	var body NewPet
-	if err := decode(r.body, &body); err != nil {
-		return response{}, err
-	}
-	old, err := find(&st.pets, r)
+func (s *Server) replacePet(r *http.Request) response {
+	pet, err := readBody(r, readPet)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	if err := st.checkCategory(body.CategoryID); err != nil {
-		return response{}, err
-	}
-	return respond(st.replacePet(old.id, body))
+	return respond(update(s.store, pet, (*state).replacePet))
 }
 
-func deletePet(st *state, r *request) (response, error) {
-	pet, err := find(&st.pets, r)
+func (s *Server) deletePet(r *http.Request) response {
+	return remove(s, r, (*state).removePet)
+}
+
+func (s *Server) listCategories(r *http.Request) response {
+	q, err := readQuery(r)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	for _, order := range st.orders.records {
-		if order.value.PetID != nil && *order.value.PetID == pet.id {
-			return response{}, conflict(
-				"Order %d names this pet; cancel or change that order first.", order.id)
-		}
-	}
-	st.removePet(pet.id)
-	return response{status: http.StatusNoContent}, nil
+	return list(r, q, s.store.view().categories.records)
 }
 
-func listCategories(st *state, r *request) (response, error) {
-	return list(st.categories.records, r, parseQuery(r))
-}
-
-func createCategory(st *state, r *request) (response, error) {
-	var body NewCategory
-	if err := decode(r.body, &body); err != nil {
-		return response{}, err
-	}
-	id, err := st.categories.nextID()
+func (s *Server) createCategory(r *http.Request) response {
+	category, err := readBody(r, readCategory)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	return created(r, st.categories.add(id, Category{id, body}))
+	added, err := update(s.store, category, (*state).addCategory)
+	return created(r, added, err)
 }
 
-func getCategory(st *state, r *request) (response, error) { return get(&st.categories, r) }
+func (s *Server) getCategory(r *http.Request) response {
+	return respond(find(r, s.store.view().categories))
+}
 
-func replaceCategory(st *state, r *request) (response, error) {
-	var body NewCategory
-	if err := decode(r.body, &body); err != nil {
-		return response{}, err
-	}
-	old, err := find(&st.categories, r)
+func (s *Server) replaceCategory(r *http.Request) response {
+	category, err := readBody(r, readCategory)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	return respond(st.categories.replace(old.id, Category{old.id, body}))
+	return respond(update(s.store, category, (*state).replaceCategory))
 }
 
-func deleteCategory(st *state, r *request) (response, error) {
-	category, err := find(&st.categories, r)
+func (s *Server) deleteCategory(r *http.Request) response {
+	return remove(s, r, (*state).removeCategory)
+}
+
+func (s *Server) listOrders(r *http.Request) response {
+	q, err := readQuery(r)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	for _, pet := range st.pets.records {
-		if pet.value.CategoryID == category.id {
-			return response{}, conflict(
-				"Pet %d belongs to this category; delete or change that pet first.", pet.id)
-		}
-	}
-	st.categories.remove(category.id)
-	return response{status: http.StatusNoContent}, nil
+	return list(r, q, s.store.view().orders.records)
 }
 
-func listOrders(st *state, r *request) (response, error) {
-	return list(st.orders.records, r, parseQuery(r))
-}
-
-func createOrder(st *state, r *request) (response, error) {
-	var body OrderBody
-	if err := decode(r.body, &body); err != nil {
-		return response{}, err
-	}
-	if body.id != nil {
-		return response{}, invalid("id is assigned by the server; leave it out.")
-	}
-	if err := st.checkPet(body.PetID); err != nil {
-		return response{}, err
-	}
-	id, err := st.orders.nextID()
+func (s *Server) createOrder(r *http.Request) response {
+	order, err := readBody(r, readOrder)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	return created(r, st.orders.add(id, Order{id, body.NewOrder}))
+	added, err := update(s.store, order, (*state).addOrder)
+	return created(r, added, err)
 }
 
-func getOrder(st *state, r *request) (response, error) { return get(&st.orders, r) }
+func (s *Server) getOrder(r *http.Request) response {
+	return respond(find(r, s.store.view().orders))
+}
 
-func replaceOrder(st *state, r *request) (response, error) {
-	var body OrderBody
-	if err := decode(r.body, &body); err != nil {
-		return response{}, err
-	}
-	old, err := find(&st.orders, r)
+func (s *Server) replaceOrder(r *http.Request) response {
+	order, err := readBody(r, readOrder)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	if body.id != nil && *body.id != old.id {
-		return response{}, invalid("id must be %d, as in the path, or be left out.", old.id)
-	}
-	if err := st.checkPet(body.PetID); err != nil {
-		return response{}, err
-	}
-	if old.value.Complete && !body.Complete {
-		return response{}, conflict("A complete order cannot be reopened; send complete as true.")
-	}
-	return respond(st.orders.replace(old.id, Order{old.id, body.NewOrder}))
+	return respond(update(s.store, order, (*state).replaceOrder))
 }
 
-func cancelOrder(st *state, r *request) (response, error) {
-	order, err := find(&st.orders, r)
+func (s *Server) cancelOrder(r *http.Request) response {
+	return remove(s, r, (*state).cancelOrder)
+}
+
+func (s *Server) listInventory(r *http.Request) response {
+	q, err := readQuery(r)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	if order.value.Complete {
-		return response{}, conflict("A complete order cannot be cancelled.")
+	pets, header := page(r, q, s.store.view().pets.records)
+	items := make([]InventoryItem, len(pets))
+	for i, pet := range pets {
+		items[i] = pet.value.inventoryItem()
 	}
-	st.orders.remove(order.id)
-	return response{status: http.StatusNoContent}, nil
+	return response{status: http.StatusOK, body: encode(items), header: header}
 }
 
-func listInventory(st *state, r *request) (response, error) {
-	return list(st.inventory.records, r, parseQuery(r))
+func (s *Server) getInventory(r *http.Request) response {
+	return respondItem(find(r, s.store.view().pets))
 }
 
-func getInventory(st *state, r *request) (response, error) { return get(&st.inventory, r) }
-
-func updateInventory(st *state, r *request) (response, error) {
-	var body InventoryUpdate
-	if err := decode(r.body, &body); err != nil {
-		return response{}, err
-	}
-	old, err := find(&st.inventory, r)
+func (s *Server) updateInventory(r *http.Request) response {
+	pet, err := readBody(r, readInventoryUpdate)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	return respond(st.inventory.replace(old.id, InventoryItem{old.id, body, old.value.Status}))
+	return respondItem(update(s.store, pet, (*state).setQuantity))
 }
 
-// find returns the record that the path names.
-func find[T any](t *table[T], r *request) (*record[T], error) {
-	id, ok := parseInteger(r.PathValue("id"))
-	if !ok {
-		return nil, invalid("The id %.40q in the path must be a 64-bit integer in plain digits, "+
-			"without a plus sign or leading zeros.", r.PathValue("id"))
-	}
-	found := t.get(id)
-	if found == nil {
-		return nil, newError(http.StatusNotFound, "%s does not exist; GET %s lists what does.",
-			r.URL.Path, path.Dir(r.URL.Path))
-	}
-	return found, nil
-}
-
-func get[T any](t *table[T], r *request) (response, error) {
-	found, err := find(t, r)
+// remove removes the record with the id in the path.
+func remove[T any](s *Server, r *http.Request,
+	change func(*state, int64) (*record[T], error)) response {
+	id, err := pathID(r)
 	if err != nil {
-		return response{}, err
+		return failed(err)
 	}
-	return respond(found)
-}
-
-func respond[T any](r *record[T]) (response, error) {
-	return response{status: http.StatusOK, body: r.json}, nil
-}
-
-// created returns the response to the POST that made a record.
-func created[T any](r *request, made *record[T]) (response, error) {
-	header := http.Header{"Location": {fmt.Sprintf("%s/%d", r.URL.Path, made.id)}}
-	return response{status: http.StatusCreated, body: made.json, header: header}, nil
-}
-
-// list returns a page of records: those with ids greater than the parameter after, at most as many
-// as the parameter limit allows. If more follow, the Link header leads to them (RFC 8288). For
-// example, of records 1, 2, 3 and 5, ?limit=2 returns 1 and 2 with a link to ?after=2&limit=2, and
-// that returns 3 and 5 with no link.
-func list[T any](records []*record[T], r *request, q *query) (response, error) {
-	limit := int(q.integer("limit", 20, 1, 100))
-	after := q.integer("after", 0, 0, math.MaxInt64)
-	if q.err != nil {
-		return response{}, q.err
+	if _, err := update(s.store, id, change); err != nil {
+		return failed(err)
 	}
-	first, isThere := search(records, after)
-	if isThere {
+	return response{status: http.StatusNoContent}
+}
+
+// find returns the record with the id in the path.
+func find[T any](r *http.Request, t table[T]) (*record[T], error) {
+	id, err := pathID(r)
+	if err != nil {
+		return nil, err
+	}
+	return t.get(id)
+}
+
+// pathID returns the id in the path, or 0 if the route has none.
+func pathID(r *http.Request) (int64, error) {
+	text := cmp.Or(r.PathValue("id"), "0")
+	id, err := integer("id", text, math.MinInt64, math.MaxInt64)
+	if err != nil {
+		err = newError(invalidParameter, "The id in the path must be a plain 64-bit integer.")
+	}
+	return id, err
+}
+
+// respond makes the response to what find or update returns.
+func respond[T any](r *record[T], err error) response {
+	if err != nil {
+		return failed(err)
+	}
+	return response{status: http.StatusOK, body: r.json}
+}
+
+// respondItem is respond for the stock of a pet.
+func respondItem(pet *record[storedPet], err error) response {
+	if err != nil {
+		return failed(err)
+	}
+	return response{status: http.StatusOK, body: encode(pet.value.inventoryItem())}
+}
+
+// created is respond for a record that a POST added, with its path in Location.
+func created[T any](r *http.Request, added *record[T], err error) response {
+	if err != nil {
+		return failed(err)
+	}
+	location := fmt.Sprintf("%s/%d", r.URL.Path, added.id)
+	return response{status: http.StatusCreated, body: added.json,
+		header: http.Header{"Location": {location}}}
+}
+
+// list makes a response of a page of records.
+func list[T any](r *http.Request, q query, all []*record[T]) response {
+	records, header := page(r, q, all)
+	body := append(make([]byte, 0, 96*len(records)), '[') // room for records of the usual size
+	for _, found := range records {
+		body = append(append(body, found.json...), ",\n"...)
+	}
+	body = append(bytes.TrimSuffix(body, []byte(",\n")), ']')
+	return response{status: http.StatusOK, body: body, header: header}
+}
+
+// page returns the records that a query asks for and, if more follow, a Link header with the URL of
+// the next page (RFC 8288). For example, of the records 1, 2, 3 and 5, limit=2 returns 1 and 2 with
+// a link to ?after=2&limit=2, which returns 3 and 5 without a link.
+func page[T any](r *http.Request, q query, records []*record[T]) ([]*record[T], http.Header) {
+	first, found := search(records, q.after)
+	if found {
 		first++
 	}
-	page := records[first:]
-	var header http.Header
-	if len(page) > limit {
-		page = page[:limit]
-		header = http.Header{"Link": {q.nextPage(r.URL.Path, page[limit-1].id, limit)}}
+	records = records[first:]
+	if int64(len(records)) <= q.limit {
+		return records, nil
 	}
-	body := append(make([]byte, 0, 96*len(page)), '[') // room for records of the usual size
-	for i, found := range page {
-		if i > 0 {
-			body = append(body, ",\n"...)
-		}
-		body = append(body, found.json...)
-	}
-	return response{http.StatusOK, append(body, ']'), header}, nil
+	records = records[:q.limit]
+	values := r.URL.Query()
+	values.Set("after", strconv.FormatInt(records[q.limit-1].id, 10))
+	values.Set("limit", strconv.FormatInt(q.limit, 10))
+	next := fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.Path, values.Encode())
+	return records, http.Header{"Link": {next}}
 }
 
-// A query holds the parameters of a list. Its err is the first thing that is wrong.
+// A query is the query of a list. A filter that is left out is zero.
 type query struct {
-	values url.Values
-	err    error
+	limit      int64 // the number of records on a page
+	after      int64 // only records with greater ids
+	status     PetStatus
+	categoryID int64
 }
 
-// parseQuery accepts limit, after and the given filters, each at most once and not empty.
-func parseQuery(r *request, filters ...string) *query {
+func (q query) matches(p Pet) bool {
+	return (q.status == "" || q.status == p.Status) &&
+		(q.categoryID == 0 || q.categoryID == p.CategoryID)
+}
+
+// readQuery reads the query of a list that has the given filters.
+func readQuery(r *http.Request, filters ...string) (query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	q := &query{values: values}
 	if err != nil {
-		q.reject("The query must be name=value pairs joined by &, percent-encoded.")
+		return query{}, newError(invalidParameter,
+			"The query must be name=value pairs joined by &, percent-encoded.")
 	}
+	q := query{limit: 20}
 	names := append([]string{"limit", "after"}, filters...)
-	for _, name := range slices.Sorted(maps.Keys(values)) { // the order of a map is random
-		if !slices.Contains(names, name) {
-			q.reject("The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
+	for _, name := range slices.Sorted(maps.Keys(values)) { // the same fault each time
+		text := values.Get(name)
+		switch {
+		case !slices.Contains(names, name):
+			err = newError(invalidParameter,
+				"The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
+		case len(values[name]) > 1 || text == "":
+			err = newError(invalidParameter, "%s must be given once, with a value.", name)
+		case name == "limit":
+			q.limit, err = integer(name, text, 1, 100)
+		case name == "after":
+			q.after, err = integer(name, text, 0, math.MaxInt64)
+		case name == "categoryId":
+			q.categoryID, err = integer(name, text, 1, math.MaxInt64)
+		case name == "status":
+			q.status = PetStatus(text)
+			if !q.status.valid() {
+				err = newError(invalidParameter, "status must be %s.", aStatus)
+			}
 		}
-		if len(values[name]) > 1 || values[name][0] == "" {
-			q.reject("%s must be given once, with a value.", name)
+		if err != nil {
+			return query{}, err
 		}
 	}
-	return q
+	return q, nil
 }
 
-// reject keeps the first error.
-func (q *query) reject(format string, args ...any) {
-	if q.err == nil {
-		q.err = invalid(format, args...)
-	}
-}
-
-// integer returns an integer parameter, or fallback if it is left out.
-func (q *query) integer(name string, fallback, lowest, highest int64) int64 {
-	if !q.values.Has(name) {
-		return fallback
-	}
-	n, ok := parseInteger(q.values.Get(name))
-	if !ok || n < lowest || n > highest {
-		q.reject("%s must be an integer from %d to %d.", name, lowest, highest)
-	}
-	return n
-}
-
-// nextPage returns the Link header for the records after the one with the id last, with the same
-// filters.
-func (q *query) nextPage(list string, last int64, limit int) string {
-	q.values.Set("after", strconv.FormatInt(last, 10))
-	q.values.Set("limit", strconv.Itoa(limit))
-	return "<" + list + "?" + q.values.Encode() + `>; rel="next"`
-}
-
-// parseInteger parses a 64-bit integer in its one canonical form: not +1, 01 or 1.0.
-func parseInteger(text string) (n int64, ok bool) {
+// integer parses an integer in its one plain form: not +1, 01 or 1.0.
+func integer(name, text string, low, high int64) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil && strconv.FormatInt(n, 10) == text
+	if err != nil || strconv.FormatInt(n, 10) != text || n < low || n > high {
+		return 0, newError(invalidParameter,
+			"%s must be an integer from %d to %d.", name, low, high)
+	}
+	return n, nil
 }
 
 const maxBody = 64 << 10 // bytes
 
-var errTooLarge = newError(http.StatusRequestEntityTooLarge,
-	"The body must be at most %d bytes.", maxBody)
-
-// readBody reads the body of a write. If it has a Content-Type, that must be JSON. The body of a
-// DELETE is not looked at.
-func readBody(r *http.Request) ([]byte, error) {
-	if r.Method == "DELETE" {
-		return nil, nil
+// readBody reads the JSON body of a POST, PUT or PATCH. A body that is refused for its type or its
+// declared length is not read, so a client that waits for 100 Continue need not send it.
+func readBody[T any](r *http.Request, read func(*object) T) (none T, err error) {
+	id, err := pathID(r)
+	if err != nil {
+		return none, err
 	}
 	contentType := cmp.Or(r.Header.Get("Content-Type"), "application/json")
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	if !strings.EqualFold(strings.TrimSpace(mediaType), "application/json") {
-		return nil, newError(http.StatusUnsupportedMediaType,
+		return none, newError(unsupportedMediaType,
 			"The body must be JSON; send it with Content-Type: application/json.")
 	}
-	if r.ContentLength > maxBody { // before a read, which would send 100 Continue
-		return nil, errTooLarge
+	tooLarge := newError(payloadTooLarge, "The body must be at most %d bytes.", maxBody)
+	if r.ContentLength > maxBody {
+		return none, tooLarge
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
-		return nil, invalid("The body ended early or arrived too slowly; send it again.")
+		return none, newError(incompleteBody,
+			"The body ended early or arrived too slowly; send it again.")
 	}
 	if len(body) > maxBody {
-		return nil, errTooLarge
+		return none, tooLarge
 	}
-	return body, nil
+	return decode(body, object{pathID: id}, read)
 }
 
-// options are how a server behaves, as main sets them. The last three are for the API alone.
-type options struct {
-	baseURL string        // of this server, for openapi.json; empty for http://localhost:8080
-	origin  string        // web pages of this origin may call the API; empty for none
-	verbose bool          // log each request
-	fail    portion       // of the requests that the limits let through: respond with 503
-	delay   time.Duration // hold back each response
-	drop    portion       // of the requests that are carried out: close the connection
-}
-
-// A portion is the first m of every n requests, or none if n is 0. It counts them itself. It is a
-// flag.Value, written m/n.
-type portion struct {
-	m, n  int64
-	count atomic.Int64
-}
-
-func (s *portion) String() string { return fmt.Sprintf("%d/%d", s.m, s.n) }
-
-func (s *portion) Set(text string) error {
-	fmt.Sscanf(text, "%d/%d", &s.m, &s.n)
-	if s.String() != text || s.m < 1 || s.m > s.n || s.n > 1_000_000 {
-		return errors.New("must be M/N, such as 1/2, with 1 <= M <= N <= 1000000")
-	}
-	return nil
-}
-
-// next counts one more request, and reports whether it belongs to the portion.
-func (s *portion) next() bool { return s.n > 0 && (s.count.Add(1)-1)%s.n < s.m }
-
-// Server is the http.Handler of the whole service.
-type Server struct {
-	*options
-	store   *Store
-	limits  *Limits
-	logger  *log.Logger
-	mux     *http.ServeMux
-	started time.Time
-}
-
-func newServer(store *Store, limits *Limits, logger *log.Logger, opts *options) *Server {
-	s := &Server{opts, store, limits, logger, http.NewServeMux(), time.Now()}
-	for pattern, op := range operations {
-		run := func(r *http.Request) (response, error) { return s.run(op, r) }
-		s.mux.Handle(pattern, s.limited(run))
-	}
-	s.mux.Handle("/", s.limited(s.noRoute))
-	s.mux.Handle("GET /healthz", s.unlimited(s.getHealth))
-	s.mux.Handle("GET /openapi.json", s.unlimited(s.getDescription))
-	s.mux.Handle("GET /docs/openapi.json", s.unlimited(s.getDescription))
-	s.mux.Handle("GET /docs/keys.json", s.unlimited(s.getKeys))
-	s.mux.Handle("GET /docs/{file}", s.unlimited(getDocument))
-	s.mux.Handle("GET /{$}", s.unlimited(getDocument))
-	if s.origin != "" {
-		s.mux.Handle("OPTIONS /", s.unlimited(preflight))
-	}
-	return s
-}
-
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
-
-var errOnPurpose = newError(http.StatusServiceUnavailable,
-	"The flag -fail asked for this error, and nothing was changed; retry after one second.").
-	with(http.Header{"Retry-After": {"1"}})
-
-// limited makes an http.Handler of a handler of the API. A request is counted first, whatever comes
-// of it. One that -fail fails is not carried out. One that -drop drops has been, but its client
-// gets no response at all.
-func (s *Server) limited(h handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begin := time.Now()
-		q, err := s.limits.admit(r, begin)
-		if err == nil && s.fail.next() {
-			err = errOnPurpose
-		}
-		var resp response
-		if err == nil {
-			resp, err = call(h, r)
-		}
-		time.Sleep(s.delay)
-		if err == nil && s.drop.next() {
-			s.log(r, "dropped", begin)
-			panic(http.ErrAbortHandler) // makes net/http close the connection
-		}
-		q.setHeaders(w.Header())
-		status := s.send(w, resp, err)
-		s.log(r, status, begin)
-	})
-}
-
-// unlimited makes an http.Handler of a handler that is no part of the API.
-func (s *Server) unlimited(h handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begin := time.Now()
-		resp, err := call(h, r)
-		status := s.send(w, resp, err)
-		s.log(r, status, begin)
-	})
-}
-
-// call calls the handler. A panic becomes an error that holds the stack: net/http would survive it
-// too, but without a response.
-func call(h handler, r *http.Request) (resp response, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return h(r)
-}
-
-// run runs an operation. A GET just reads the current state. Anything else is a write: its body is
-// read first, so that a slow client holds up nobody, and then it runs in a transaction.
-func (s *Server) run(op operation, r *http.Request) (response, error) {
-	if r.Method == "GET" || r.Method == "HEAD" {
-		return op(s.store.view(), &request{Request: r})
-	}
-	body, err := readBody(r)
-	if err != nil {
-		return response{}, err
-	}
-	next := s.store.begin()
-	defer s.store.end()
-	resp, err := op(next, &request{r, body})
-	if err != nil {
-		return response{}, err
-	}
-	return resp, s.store.commit(next)
-}
-
-// send sends the response, or the error as an Error object, and returns the status. An error that
-// is not an *Error is a fault of this program: the client gets a 500, and the log gets the details.
-//
-// Every response is sent here, except a few that net/http sends before any handler runs, such as
-// the redirect of //pets to /pets.
-func (s *Server) send(w http.ResponseWriter, resp response, err error) (status string) {
-	if err != nil {
-		e, ok := errors.AsType[*Error](err)
-		if !ok {
-			s.logger.Print(err)
-			e = newError(http.StatusInternalServerError,
-				"The server failed on this request; try again, and report it if it fails again.")
-		}
-		resp = response{e.Status, encode(e), e.header}
-	}
-	header := w.Header()
-	header.Set("Cache-Control", "no-store")
-	if s.origin != "" {
-		header.Set("Access-Control-Allow-Origin", s.origin)
-		header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
-			"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, "+
-			"WWW-Authenticate")
-	}
-	if resp.body != nil {
-		header.Set("Content-Type", "application/json")
-	}
-	maps.Copy(header, resp.header) // these replace the ones above
-	w.WriteHeader(resp.status)
-	if resp.body != nil {
-		w.Write(resp.body)
-		io.WriteString(w, "\n") // so that in a terminal the prompt comes on the next line
-	}
-	return strconv.Itoa(resp.status)
-}
-
-func (s *Server) log(r *http.Request, status string, begin time.Time) {
-	if s.verbose {
-		s.logger.Printf("%s %q %s %s", r.Method, r.URL.Path, status, time.Since(begin))
-	}
-}
-
-var errNoPath = newError(http.StatusNotFound,
-	"This path does not exist; GET /openapi.json lists the operations.")
-
-// noRoute handles what no other route matches. Its pattern / matches every method, so the mux never
-// sends its own 405 in plain text (RFC 9110, section 15.5.6). To tell 405 from 404, noRoute asks
-// the mux which methods would have matched another pattern.
-func (s *Server) noRoute(r *http.Request) (response, error) {
-	var allowed []string
-	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
-		_, pattern := s.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
-		if pattern != "/" {
-			allowed = append(allowed, method)
-		}
-	}
-	if allowed == nil {
-		return response{}, errNoPath
-	}
-	allow := strings.Join(allowed, ", ")
-	return response{}, newError(http.StatusMethodNotAllowed,
-		"Method not allowed; this path supports %s.", allow).with(http.Header{"Allow": {allow}})
-}
-
-// preflight lets web pages of the allowed origin call the API: their browser asks first, without a
-// key, whether it may send the request (Fetch standard, CORS protocol).
-func preflight(*http.Request) (response, error) {
-	return response{status: http.StatusNoContent, header: http.Header{
-		"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
-		"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type"},
-		"Access-Control-Max-Age":       {"600"},
-	}}, nil
-}
-
-// getHealth reports whether the last save succeeded, and when this process began.
-func (s *Server) getHealth(*http.Request) (response, error) {
-	if fault := s.store.fault.Load(); fault != nil {
-		return response{}, fault
-	}
+// getHealth tells when this server was started, so that a page can notice a restart.
+func (s *Server) getHealth(*http.Request) response {
 	started := s.started.UTC().Format(time.RFC3339Nano)
 	body := fmt.Appendf(nil, `{"status":"ok","started":%q}`, started)
-	return response{status: http.StatusOK, body: body}, nil
+	return response{status: http.StatusOK, body: body}
 }
 
-// getKeys returns the demo keys, for the page to offer, or an empty array if they are not in use.
-func (s *Server) getKeys(*http.Request) (response, error) {
-	if !s.limits.demo {
-		return response{status: http.StatusOK, body: []byte("[]")}, nil
+// getKeys returns the demo keys, for the page to offer, or [] if they are not in use.
+func (s *Server) getKeys(*http.Request) response {
+	keys := "[]"
+	if s.limits.demo {
+		keys = demoKeys
 	}
-	return response{status: http.StatusOK, body: []byte(demoKeys)}, nil
+	return response{status: http.StatusOK, body: []byte(keys)}
 }
 
-// documents are the description of the API and the page that shows it.
-//
-//go:embed docs/openapi.json docs/index.html docs/*.css docs/*.js docs/*.svg
-var documents embed.FS
+//go:embed docs/openapi.json
+var openAPI []byte
+
+// getDescription returns the description with the address of this server.
+func (s *Server) getDescription(*http.Request) response {
+	const inFile = "http://localhost:8080"
+	body := bytes.Replace(openAPI, []byte(inFile), []byte(cmp.Or(s.baseURL, inFile)), 1)
+	return response{status: http.StatusOK, body: body}
+}
+
+//go:embed docs/reference/*.html docs/reference/*.css docs/reference/*.js docs/reference/*.svg
+var pageFiles embed.FS
 
 // contentTypes are listed here because package mime asks the system, and systems differ.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
-	".json": "application/json",
 	".svg":  "image/svg+xml",
 }
 
-// getDocument returns the file that the path names; for / that is the page.
-func getDocument(r *http.Request) (response, error) {
-	return document(cmp.Or(r.PathValue("file"), "index.html"))
-}
-
-// getDescription returns docs/openapi.json with the address of this server.
-func (s *Server) getDescription(*http.Request) (response, error) {
-	resp, err := document("openapi.json")
-	if s.baseURL != "" {
-		resp.body = bytes.Replace(resp.body, []byte("http://localhost:8080"), []byte(s.baseURL), 1)
-	}
-	return resp, err
-}
-
-// document returns a file in docs/. The Content-Security-Policy keeps the page from loading
-// anything that this server does not serve.
-func document(name string) (response, error) {
-	body, err := documents.ReadFile("docs/" + name)
+// getPageFile returns a file of the reference page; for / that is index.html. The
+// Content-Security-Policy keeps the page from loading anything that this server does not serve.
+func getPageFile(r *http.Request) response {
+	name := cmp.Or(r.PathValue("file"), "index.html")
+	body, err := pageFiles.ReadFile("docs/reference/" + name)
 	if err != nil {
-		return response{}, errNoPath
+		return noPath(r)
 	}
-	return response{http.StatusOK, body, http.Header{
+	return response{status: http.StatusOK, body: body, header: http.Header{
 		"Content-Type": {contentTypes[path.Ext(name)]},
 		"Content-Security-Policy": {
 			"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 		"X-Content-Type-Options": {"nosniff"},
 		"Cache-Control":          {"no-cache"},
-	}}, nil
+	}}
 }

@@ -1,24 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"log"
+	"math"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
 	"time"
-
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // This is how a handler is tested with nothing but the standard library: make a request, let the
@@ -35,434 +34,363 @@ func TestOnePet(t *testing.T) {
 	}
 }
 
-// A service is the whole handler with the keys of the tests.
-type service struct {
-	*Server
-	t    testing.TB
-	log  *bytes.Buffer
-	spec description
+// A row is a request with the response that it must get: see expect. A row with a rule begins a
+// subtest, on a new service with the records of docs/sample.json; one without goes on with it.
+// The whole messages of errors are in docs/openapi.json, and checked in openapi_test.go.
+type row struct {
+	rule, request, body string
+	status              int
+	want                string
 }
 
-// Most tests use the key big, whose limits no test can reach. The others are for tests of the
-// limits.
-const testKeys = `[
-{"key": "big", "plan": "enterprise", "perMinute": 2147483647, "perDay": 2147483647},
-{"key": "forty", "plan": "enterprise", "perMinute": 40, "perDay": 100},
-{"key": "daily", "plan": "enterprise", "perMinute": 100, "perDay": 30},
-{"key": "both", "plan": "enterprise", "perMinute": 1, "perDay": 1},
-{"key": "twice", "plan": "enterprise", "perMinute": 1, "perDay": 2},
-{"key": "one", "plan": "enterprise", "perMinute": 1, "perDay": 1000000},
-{"key": "free", "plan": "free"},
-{"key": "pro", "plan": "pro"},
-{"key": "business", "plan": "business"}
-]`
-
-// newService returns a service that keeps its records in the file, or in memory alone if that is
-// empty.
-func newService(t testing.TB, file string) *service {
-	t.Helper()
-	var logged bytes.Buffer
-	logger := log.New(&logged, "", 0)
-	limits, err := newLimits([]byte(testKeys), time.Minute, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := openStore(file, logger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := newServer(store, limits, logger, &options{})
-	return &service{server, t, &logged, theDescription()}
-}
-
-// restart gives the service another minute of the limits and other options.
-func (s *service) restart(minute time.Duration, opts *options) {
-	limits, _ := newLimits([]byte(testKeys), minute, "")
-	s.Server = newServer(s.store, limits, s.logger, opts)
-}
-
-// freshService returns a service on a new file, with the records of docs/sample.json.
-func freshService(t testing.TB) *service {
-	t.Helper()
-	return newService(t, freshFile(t))
-}
-
-// expect sends a request, such as "GET /pets/1", and compares the response with the status and what
-// is wanted: the whole JSON of a success, or a part of the message of an error. White space between
-// the values of the JSON does not matter; the order of the fields does.
-func (s *service) expect(request, body string, status int, want string) {
-	s.t.Helper()
-	resp := s.do(request, body)
-	sent, _ := io.ReadAll(resp.Body)
-	got := string(sent)
-	if status >= 400 && resp.StatusCode == status {
-		got = message(sent)
-		if strings.Contains(got, want) {
-			return
+func checkRows(t *testing.T, rows []row) {
+	for i, first := range rows {
+		if first.rule == "" {
+			continue
 		}
-	}
-	same(s.t, fmt.Sprintf("%s %.200s", request, body),
-		fmt.Sprintf("status %d\n\n%s", status, indent(want)),
-		fmt.Sprintf("status %d\n\n%s", resp.StatusCode, indent(got)))
-}
-
-// expectHealthy expects that GET /healthz is well, and has the time of the start.
-func (s *service) expectHealthy() {
-	s.t.Helper()
-	started := s.started.UTC().Format(time.RFC3339Nano)
-	s.expect("GET /healthz", "", 200, fmt.Sprintf(`{"status":"ok","started":%q}`, started))
-}
-
-// refuse expects the status 400.
-func (s *service) refuse(request, body, want string) {
-	s.t.Helper()
-	s.expect(request, body, 400, want)
-}
-
-// same reports how what was got differs from what is wanted. The test goes on.
-func same(t testing.TB, what string, want, got any) {
-	t.Helper()
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-func message(errorJSON []byte) string {
-	var e Error
-	json.Unmarshal(errorJSON, &e) // do has checked that it is an Error object
-	return e.Message
-}
-
-// indent makes JSON readable line by line. Other text stays as it is.
-func indent(text string) string {
-	var b bytes.Buffer
-	if err := json.Indent(&b, []byte(strings.TrimSpace(text)), "", "  "); err != nil {
-		return text
-	}
-	return b.String()
-}
-
-// do sends a request with the key big, unless a header line says otherwise, and returns the
-// response. The test fails if the response lacks anything that every response must have: see check.
-func (s *service) do(request, body string, header ...string) *http.Response {
-	s.t.Helper()
-	method, target, _ := strings.Cut(request, " ")
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer big")
-	for _, line := range header {
-		name, value, _ := strings.Cut(line, ": ")
-		if r.Header.Del(name); value != "" {
-			r.Header.Set(name, value)
-		}
-	}
-	return s.exchange(r)
-}
-
-// exchange sends a request and checks the response, as do does.
-func (s *service) exchange(r *http.Request) *http.Response {
-	s.t.Helper()
-	recorder := httptest.NewRecorder()
-	s.ServeHTTP(recorder, r)
-	s.check(r, recorder)
-	resp := recorder.Result()
-	resp.Header = canonical(recorder.Header())
-	return resp
-}
-
-// canonical returns a header as Get expects it. On the wire, the case of names does not matter.
-func canonical(header http.Header) http.Header {
-	renamed := http.Header{}
-	for name, values := range header {
-		renamed[http.CanonicalHeaderKey(name)] = values
-	}
-	return renamed
-}
-
-var (
-	digits    = regexp.MustCompile(`^[0-9]+$`)
-	durations = regexp.MustCompile(` [0-9.]+(ns|µs|ms|s)\n`)
-)
-
-// check reports a response of the API that lacks a rate header, or has a status or header that is
-// not described, and any error without an Error object.
-func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
-	s.t.Helper()
-	what := fmt.Sprintf("%s %s: status %d", r.Method, r.URL, recorder.Code)
-	header := recorder.Header()
-	_, pattern := s.mux.Handler(r)
-	operation, inAPI := s.spec.operations[pattern]
-	if inAPI {
-		response, ok := operation.Responses[fmt.Sprint(recorder.Code)]
-		if !ok {
-			s.t.Errorf("%s is not described", what)
-		}
-		s.checkHeader(what, canonical(header), response)
-	}
-	if inAPI || pattern == "/" {
-		for _, name := range []string{"Limit", "Remaining", "Reset"} {
-			values := header["X-RateLimit-"+name]
-			if len(values) != 1 || !digits.MatchString(values[0]) {
-				s.t.Errorf("%s: X-RateLimit-%s is %q", what, name, values)
+		t.Run(first.rule, func(t *testing.T) {
+			s := newService(t, "")
+			for j, next := range rows[i:] {
+				if j > 0 && next.rule != "" {
+					return
+				}
+				s.expect(next.request, next.body, next.status, next.want)
 			}
-		}
-		same(s.t, what+": Cache-Control", "no-store", header.Get("Cache-Control"))
-		wantType := []string{"application/json"}
-		if recorder.Code == 204 {
-			wantType = nil
-		}
-		same(s.t, what+": Content-Type", wantType, header["Content-Type"])
-	}
-	if recorder.Code >= 400 && r.Method != "HEAD" {
-		s.checkError(recorder)
-	}
-}
-
-// checkHeader reports a header that is described as required but missing, and one that is not
-// described. Those of every response, and with -cors-origin those for web pages, need no
-// description.
-func (s *service) checkHeader(what string, got http.Header, described describedResponse) {
-	s.t.Helper()
-	allowed := []string{"Cache-Control", "Content-Type"}
-	for name, header := range described.Headers {
-		name = http.CanonicalHeaderKey(name)
-		allowed = append(allowed, name)
-		if header.Required && got[name] == nil {
-			s.t.Errorf("%s has no %s", what, name)
-		}
-	}
-	for name := range got {
-		cors := s.origin != "" && strings.HasPrefix(name, "Access-Control-")
-		if !cors && !slices.Contains(allowed, name) {
-			s.t.Errorf("%s has a %s, which is not described", what, name)
-		}
-	}
-}
-
-// errorCodes are those that clients know. They are written out here, so that none changes by
-// accident. If you add one on purpose, add it here too.
-var errorCodes = map[int]string{
-	400: "invalid_request",
-	401: "unauthorized",
-	403: "key_banned",
-	404: "not_found",
-	405: "method_not_allowed",
-	409: "conflict",
-	413: "payload_too_large",
-	415: "unsupported_media_type",
-	429: "rate_limited",
-	500: "internal_error",
-	503: "service_unavailable",
-}
-
-// internals matches what no client should see.
-var internals = regexp.MustCompile(`json: |struct|int64|0x|\.go|/tmp|goroutine|\n`)
-
-// checkError reports a body that is not an Error object with the code of its status and a message
-// for the client.
-func (s *service) checkError(recorder *httptest.ResponseRecorder) {
-	s.t.Helper()
-	var got Error
-	dec := json.NewDecoder(bytes.NewReader(recorder.Body.Bytes()))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&got); err != nil {
-		s.t.Errorf("the body %q is not an Error object: %v", recorder.Body, err)
-	}
-	code, known := errorCodes[recorder.Code]
-	if got.Status != recorder.Code || got.Code != code || !known {
-		s.t.Errorf("status %d: errorCodes has %q, but the Error object is %s",
-			recorder.Code, code, recorder.Body)
-	}
-	contentType := recorder.Header().Get("Content-Type")
-	same(s.t, "Content-Type of an Error object", "application/json", contentType)
-	if internals.MatchString(got.Message) || !strings.HasSuffix(got.Message, ".") {
-		s.t.Errorf("the message %q is not a sentence for a client", got.Message)
-	}
-}
-
-func TestPets(t *testing.T) {
-	s := freshService(t)
-	s.expect("GET /pets/1", ``, 200,
-		`{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
-	s.expect("GET /pets?limit=2", ``, 200,
-		`[{"id":1,"name":"Rex","categoryId":1,"status":"available"},
-		  {"id":2,"name":"Bella","categoryId":1,"status":"pending"}]`)
-	s.expect("GET /pets?status=sold", ``, 200,
-		`[{"id":4,"name":"Tom","categoryId":2,"status":"sold"}]`)
-	s.expect("GET /pets?status=sold&categoryId=1", ``, 200, "[]")
-	s.expect("GET /pets?categoryId=3", ``, 200,
-		`[{"id":5,"name":"Clover","categoryId":3,"status":"available"}]`)
-	s.expect("GET /pets?categoryId=77", ``, 200, "[]")
-	s.expect("POST /pets", `{"name":"Luna","categoryId":2}`, 201,
-		`{"id":6,"name":"Luna","categoryId":2,"status":"available"}`)
-	s.expect("GET /inventory/6", ``, 200, `{"petId":6,"quantity":0,"status":"available"}`)
-	s.expect("PATCH /inventory/6", `{"quantity":9}`, 200,
-		`{"petId":6,"quantity":9,"status":"available"}`)
-	s.expect("PUT /pets/6", `{"name":"Luna 2","categoryId":3,"status":"sold"}`, 200,
-		`{"id":6,"name":"Luna 2","categoryId":3,"status":"sold"}`)
-	s.expect("GET /inventory/6", ``, 200, `{"petId":6,"quantity":9,"status":"sold"}`)
-	const third = `{"id":6,"name":"Luna 3","categoryId":3,"status":"available"}`
-	s.expect("PUT /pets/6", `{"name":"Luna 3","categoryId":3}`, 200, third)
-	s.expect("GET /pets/6", ``, 200, third)
-	s.expect("POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`) // it names no pet
-	s.expect("DELETE /pets/6", ``, 204, ``)
-	s.expect("DELETE /pets/6", ``, 404, "/pets/6 does not exist")
-	s.expect("GET /inventory/6", ``, 404, "/inventory/6 does not exist")
-	s.expect("POST /pets", `{"name":"Next","categoryId":2}`, 201,
-		`{"id":7,"name":"Next","categoryId":2,"status":"available"}`)
-	s.expect("GET /inventory?after=5", ``, 200, `[{"petId":7,"quantity":0,"status":"available"}]`)
-	s.refuse("POST /pets", `{"name":"Lost","categoryId":77}`,
-		"categoryId 77 does not exist; use the id of an existing category.")
-	s.refuse("POST /pets", `{"name":"Lost","categoryId":-9223372036854775808}`, "does not exist")
-	s.refuse("PUT /pets/7", `{"name":"Lost","categoryId":77}`, "categoryId 77 does not exist")
-	s.expect("DELETE /pets/2", ``, 409, "Order 2 names this pet")
-	s.expect("DELETE /store/orders/2", ``, 204, ``)
-	s.expect("DELETE /pets/2", ``, 204, ``)
-	s.expect("DELETE /pets/4", ``, 409, "Order 1 names this pet")
-}
-
-func TestCategories(t *testing.T) {
-	s := freshService(t)
-	s.expect("GET /categories", ``, 200,
-		`[{"id":1,"name":"Dogs","description":"Loyal companions, from terriers to shepherds"},
-		  {"id":2,"name":"Cats","description":"Independent and curious"},
-		  {"id":3,"name":"Rabbits"},
-		  {"id":4,"name":"Fish","description":"Quiet and colorful"}]`)
-	s.expect("GET /categories/3", ``, 200, `{"id":3,"name":"Rabbits"}`)
-	s.expect("POST /categories", `{"name":"Birds","description":""}`, 201,
-		`{"id":5,"name":"Birds","description":""}`)
-	s.expect("PUT /categories/5", `{"name":"Birds & <b>"}`, 200, `{"id":5,"name":"Birds & <b>"}`)
-	s.expect("GET /categories/5", ``, 200, `{"id":5,"name":"Birds & <b>"}`)
-	s.expect("DELETE /categories/5", ``, 204, ``)
-	s.expect("GET /categories/5", ``, 404, "/categories/5 does not exist")
-	s.expect("DELETE /categories/3", ``, 409, "Pet 5 belongs to this category")
-}
-
-func TestOrders(t *testing.T) {
-	s := freshService(t)
-	s.expect("GET /store/orders?limit=1", ``, 200,
-		`[{"id":1,"petId":4,"quantity":1,"shipDate":"2026-11-02T09:30:00Z","complete":true}]`)
-	s.expect("POST /store/orders", `{}`, 201, `{"id":3,"complete":false}`)
-	s.expect("GET /store/orders/3", ``, 200, `{"id":3,"complete":false}`)
-	full := `"petId":1,"quantity":2147483647,"shipDate":"2030-02-28T00:00:00Z","complete":true}`
-	s.expect("POST /store/orders", `{`+full, 201, `{"id":4,`+full)
-	s.refuse("POST /store/orders", `{"id":5}`, "id is assigned by the server; leave it out.")
-	s.refuse("POST /store/orders", `{"id":0}`, "id is assigned by the server")
-	s.refuse("POST /store/orders", `{"petId":77}`,
-		"petId 77 does not exist; use the id of an existing pet.")
-	for _, quantity := range []string{"0", "-1", "2147483648"} {
-		for _, request := range []string{"POST /store/orders", "PUT /store/orders/2"} {
-			s.refuse(request, `{"quantity":`+quantity+`}`, "quantity must be from 1 to 2147483647.")
-		}
-	}
-	s.expect("PUT /store/orders/3", `{"id":3,"quantity":5}`, 200,
-		`{"id":3,"quantity":5,"complete":false}`)
-	s.refuse("PUT /store/orders/3", `{"id":4}`, "id must be 3, as in the path, or be left out.")
-	s.refuse("PUT /store/orders/3", `{"petId":77}`, "petId 77 does not exist")
-	s.expect("PUT /store/orders/3", `{"complete":true}`, 200, `{"id":3,"complete":true}`)
-	s.expect("PUT /store/orders/3", `{"quantity":1}`, 409, "A complete order cannot be reopened")
-	s.expect("PUT /store/orders/3", `{"quantity":1,"complete":true}`, 200,
-		`{"id":3,"quantity":1,"complete":true}`)
-	s.expect("DELETE /store/orders/3", ``, 409, "A complete order cannot be cancelled")
-	s.expect("DELETE /store/orders/2", ``, 204, ``)
-	s.expect("GET /store/orders/2", ``, 404, "/store/orders/2 does not exist")
-	// No stock moves, and no pet is sold.
-	s.expect("GET /inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"available"}`)
-}
-
-func TestInventory(t *testing.T) {
-	s := freshService(t)
-	s.expect("GET /inventory?limit=2", ``, 200,
-		`[{"petId":1,"quantity":3,"status":"available"},
-		  {"petId":2,"quantity":1,"status":"pending"}]`)
-	s.expect("GET /inventory/5", ``, 200, `{"petId":5,"quantity":12,"status":"available"}`)
-	s.expect("PATCH /inventory/5", `{"quantity":0}`, 200,
-		`{"petId":5,"quantity":0,"status":"available"}`)
-	s.expect("GET /pets/5", ``, 200,
-		`{"id":5,"name":"Clover","categoryId":3,"status":"available"}`)
-	s.expect("PATCH /inventory/5", `{"quantity":2147483647}`, 200,
-		`{"petId":5,"quantity":2147483647,"status":"available"}`)
-	for _, quantity := range []string{"2147483648", "-1"} {
-		s.refuse("PATCH /inventory/5", `{"quantity":`+quantity+`}`,
-			"quantity must be from 0 to 2147483647.")
-	}
-	s.refuse("PATCH /inventory/5", `{}`, "quantity is missing; it must be a 64-bit integer")
-}
-
-// An id in a path that is no 64-bit integer in plain digits is 400. One that names nothing is 404.
-func TestIDs(t *testing.T) {
-	s := freshService(t)
-	for _, test := range []struct{ methods, path, body string }{
-		{"GET PUT DELETE", "/pets", `{"name":"x","categoryId":1}`},
-		{"GET PUT DELETE", "/categories", `{"name":"x"}`},
-		{"GET PUT DELETE", "/store/orders", `{}`},
-		{"GET PATCH", "/inventory", `{"quantity":1}`},
-	} {
-		for method := range strings.FieldsSeq(test.methods) {
-			request := method + " " + test.path + "/"
-			for _, id := range []string{"x", "+1", "01", "-0", "1.0", "9223372036854775808"} {
-				s.refuse(request+id, test.body, `The id "`+id+`" in the path must be a 64-bit `)
-			}
-			for _, id := range []string{"77", "0", "9223372036854775807", "-9223372036854775808"} {
-				s.expect(request+id, test.body, 404,
-					test.path+"/"+id+" does not exist; GET "+test.path+" lists what does.")
-			}
-		}
-	}
-	s.expect("GET /categories/%33", ``, 200, `{"id":3,"name":"Rabbits"}`)
-}
-
-func TestLists(t *testing.T) {
-	s := newService(t, "")
-	for range 150 { // the sample has pets 1 to 5
-		s.do("POST /pets", `{"name":"P","categoryId":1,"status":"sold"}`)
-	}
-	for _, test := range []struct {
-		target      string
-		first, last int64  // ids
-		next        string // the target of the link
-	}{
-		{"/pets", 1, 20, "/pets?after=20&limit=20"},
-		{"/pets?limit=100", 1, 100, "/pets?after=100&limit=100"},
-		{"/pets?after=20&limit=20", 21, 40, "/pets?after=40&limit=20"},
-		{"/pets?after=135", 136, 155, ""},
-		{"/pets?after=134", 135, 154, "/pets?after=154&limit=20"},
-		{"/pets?after=155", 0, 0, ""},
-		{"/pets?after=9223372036854775807", 0, 0, ""},
-		{"/pets?after=0&limit=1", 1, 1, "/pets?after=1&limit=1"},
-		{"/pets?status=sold&categoryId=1", 6, 25,
-			"/pets?after=25&categoryId=1&limit=20&status=sold"},
-		{"/pets?status=pending&limit=1", 2, 2, ""},
-		{"/inventory?limit=7", 1, 7, "/inventory?after=7&limit=7"},
-		{"/categories?limit=2", 1, 2, "/categories?after=2&limit=2"},
-		{"/categories", 1, 4, ""},
-		{"/store/orders?limit=1", 1, 1, "/store/orders?after=1&limit=1"},
-	} {
-		t.Run(test.target, func(t *testing.T) {
-			var want []int64
-			for id := test.first; id <= test.last && id > 0; id++ {
-				want = append(want, id)
-			}
-			resp := s.do("GET "+test.target, "")
-			var records []struct{ ID, PetID int64 }
-			if err := json.NewDecoder(resp.Body).Decode(&records); err != nil || records == nil {
-				t.Errorf("not an array: %v", err)
-			}
-			var got []int64
-			for _, r := range records {
-				got = append(got, cmp.Or(r.ID, r.PetID))
-			}
-			same(t, "ids", want, got)
-			link := ""
-			if test.next != "" {
-				link = "<" + test.next + `>; rel="next"`
-			}
-			same(t, "Link", link, resp.Header.Get("Link"))
 		})
 	}
 }
 
-func TestQueries(t *testing.T) {
-	s := freshService(t)
+// Records of the sample, as clients get them.
+const (
+	rex     = `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`
+	bella   = `{"id":2,"name":"Bella","categoryId":1,"status":"pending"}`
+	misty   = `{"id":3,"name":"Misty","categoryId":2,"status":"available"}`
+	tom     = `{"id":4,"name":"Tom","categoryId":2,"status":"sold"}`
+	clover  = `{"id":5,"name":"Clover","categoryId":3,"status":"available"}`
+	rabbits = `{"id":3,"name":"Rabbits"}`
+	fish    = `{"id":4,"name":"Fish","description":"Quiet and colorful"}`
+	order1  = `{"id":1,"petId":4,"quantity":1,"shipDate":"2026-11-02T09:30:00Z","complete":true}`
+	order2  = `{"id":2,"petId":2,"quantity":1,"shipDate":"2026-12-01T12:00:00Z","complete":false}`
+)
+
+// New ones, as clients send and get them. Those without a brace need one, and perhaps an id.
+const (
+	newKiwi   = `{"name":"Kiwi","categoryId":1}`
+	kiwi      = `{"id":6,"name":"Kiwi","categoryId":1,"status":"available"}`
+	sold      = `"name":"Kiwi","categoryId":2,"status":"sold"}`
+	loud      = `"name":"Birds","description":"Loud"}`
+	fullOrder = `"petId":1,"quantity":2,"shipDate":"2030-02-28T00:00:00Z","complete":true}`
+)
+
+func withID(record string, id int64) string {
+	return `{"id":` + strconv.FormatInt(id, 10) + record[strings.Index(record, ","):]
+}
+
+func TestListPets(t *testing.T) {
+	all := "[" + rex + "," + bella + "," + misty + "," + tom + "," + clover + "]"
+	available := "[" + rex + "," + misty + "," + clover + "]"
+	checkRows(t, []row{
+		{"returns all in id order", "GET /pets", ``, 200, all},
+		{"filters by status", "GET /pets?status=available", ``, 200, available},
+		{"", "GET /pets?status=pending", ``, 200, "[" + bella + "]"},
+		{"", "GET /pets?status=sold", ``, 200, "[" + tom + "]"},
+		{"filters by category", "GET /pets?categoryId=2", ``, 200, "[" + misty + "," + tom + "]"},
+		{"", "GET /pets?categoryId=77", ``, 200, "[]"},
+		{"filters by both", "GET /pets?status=sold&categoryId=2", ``, 200, "[" + tom + "]"},
+		{"", "GET /pets?status=sold&categoryId=1", ``, 200, "[]"},
+	})
+}
+
+func TestCreatePet(t *testing.T) {
+	in := func(id int64) string { return fmt.Sprintf(`{"name":"x","categoryId":%d}`, id) }
+	const unknown = "unknown_reference: categoryId "
+	checkRows(t, []row{
+		{"returns the pet with its id", "POST /pets", `{` + sold, 201, `{"id":6,` + sold},
+		{"", "GET /pets/6", ``, 200, `{"id":6,` + sold},
+		{"makes it available by default", "POST /pets", newKiwi, 201, kiwi},
+		{"creates its stock with quantity 0", "POST /pets", `{` + sold, 201, `{"id":6,` + sold},
+		{"", "GET /inventory/6", ``, 200, `{"petId":6,"quantity":0,"status":"sold"}`},
+		{"takes the id 0 as none", "POST /pets", withID(kiwi, 0), 201, kiwi},
+		{"refuses any other id", "POST /pets", kiwi, 400, "invalid_field: id must be 0"},
+		{"", "POST /pets", withID(kiwi, -1), 400, "invalid_field: id must be 0"},
+		{"refuses a category that does not exist", "POST /pets", in(5), 400, unknown + "5 does"},
+		{"", "POST /pets", in(0), 400, unknown + "0 does not exist"},
+		{"", "POST /pets", in(math.MinInt64), 400, unknown + "-9223372036854775808 does not"},
+		{"", "POST /pets", in(math.MaxInt64), 400, unknown + "9223372036854775807 does not"},
+		{"uses no id for a refused pet", "POST /pets", in(5), 400, unknown},
+		{"", "POST /pets", newKiwi, 201, kiwi},
+		{"never uses an id again", "POST /pets", newKiwi, 201, kiwi},
+		{"", "DELETE /pets/6", ``, 204, ``},
+		{"", "POST /pets", newKiwi, 201, withID(kiwi, 7)},
+	})
+}
+
+func TestReplacePet(t *testing.T) {
+	const lost = `{"name":"Kiwi","categoryId":5}`
+	checkRows(t, []row{
+		{"replaces all fields", "PUT /pets/2", `{` + sold, 200, `{"id":2,` + sold},
+		{"", "GET /pets/2", ``, 200, `{"id":2,` + sold},
+		{"resets the status by default", "PUT /pets/2", newKiwi, 200, withID(kiwi, 2)},
+		{"keeps its stock", "PUT /pets/5", newKiwi, 200, withID(kiwi, 5)},
+		{"", "GET /inventory/5", ``, 200, `{"petId":5,"quantity":12,"status":"available"}`},
+		{"copies its status to the stock", "PUT /pets/1", `{` + sold, 200, `{"id":1,` + sold},
+		{"", "GET /inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"sold"}`},
+		{"takes what a GET gave", "PUT /pets/2", bella, 200, bella},
+		{"takes the id 0 as none", "PUT /pets/2", withID(bella, 0), 200, bella},
+		{"refuses any other id", "PUT /pets/2", rex, 400, "invalid_field: id must be 2 or left out"},
+		{"", "PUT /pets/2", withID(bella, -2), 400, "invalid_field: id must be 2"},
+		{"refuses a category that does not exist", "PUT /pets/2", lost, 400, "unknown_reference"},
+		{"", "GET /pets/2", ``, 200, bella},
+		{"creates no pet", "PUT /pets/6", newKiwi, 404, "not_found: No pet has the id 6"},
+		{"", "GET /pets/6", ``, 404, "not_found: No pet"},
+	})
+}
+
+func TestDeletePet(t *testing.T) {
+	const other = `{"id":2,"petId":1,"complete":false}`
+	checkRows(t, []row{
+		{"deletes the pet", "DELETE /pets/5", ``, 204, ``},
+		{"", "GET /pets/5", ``, 404, "not_found: No pet has the id 5"},
+		{"", "DELETE /pets/5", ``, 404, "not_found: No pet has the id 5"},
+		{"", "GET /pets?after=3", ``, 200, "[" + tom + "]"},
+		{"deletes its stock", "DELETE /pets/5", ``, 204, ``},
+		{"", "GET /inventory/5", ``, 404, "not_found: No pet has the id 5"},
+		{"", "GET /inventory?after=4", ``, 200, "[]"},
+		{"refuses while an order names it", "DELETE /pets/2", ``, 409, "in_use: Order 2 names"},
+		{"", "GET /pets/2", ``, 200, bella},
+		{"refuses while a complete order names it", "DELETE /pets/4", ``, 409, "in_use: Order 1"},
+		{"deletes it once the order is cancelled", "DELETE /store/orders/2", ``, 204, ``},
+		{"", "DELETE /pets/2", ``, 204, ``},
+		{"deletes it once the order names another", "PUT /store/orders/2", other, 200, other},
+		{"", "DELETE /pets/2", ``, 204, ``},
+	})
+}
+
+func TestCreateCategory(t *testing.T) {
+	const cats = `{"name":"Cats"}`
+	checkRows(t, []row{
+		{"returns it with its id", "POST /categories", `{` + loud, 201, `{"id":5,` + loud},
+		{"", "GET /categories/5", ``, 200, `{"id":5,` + loud},
+		{"leaves out what is left out", "POST /categories", cats, 201, `{"id":5,"name":"Cats"}`},
+		{"takes the id 0 as none", "POST /categories", `{"id":0,` + loud, 201, `{"id":5,` + loud},
+		{"refuses any other id", "POST /categories", `{"id":5,` + loud, 400, "invalid_field: id"},
+		{"never uses an id again", "DELETE /categories/4", ``, 204, ``},
+		{"", "POST /categories", `{` + loud, 201, `{"id":5,` + loud},
+	})
+}
+
+func TestReplaceCategory(t *testing.T) {
+	const plain = `{"id":4,"name":"Fish"}`
+	checkRows(t, []row{
+		{"replaces all fields", "PUT /categories/3", `{` + loud, 200, `{"id":3,` + loud},
+		{"", "GET /categories/3", ``, 200, `{"id":3,` + loud},
+		{"removes the description by default", "PUT /categories/4", plain, 200, plain},
+		{"takes what a GET gave", "PUT /categories/4", fish, 200, fish},
+		{"takes the id 0 as none", "PUT /categories/4", withID(fish, 0), 200, fish},
+		{"refuses any other id", "PUT /categories/4", rabbits, 400, "invalid_field: id must be 4"},
+		{"creates no category", "PUT /categories/5", `{` + loud, 404, "not_found: No category"},
+	})
+}
+
+func TestDeleteCategory(t *testing.T) {
+	checkRows(t, []row{
+		{"deletes the category", "DELETE /categories/4", ``, 204, ``},
+		{"", "GET /categories?after=2", ``, 200, "[" + rabbits + "]"},
+		{"", "DELETE /categories/4", ``, 404, "not_found: No category has the id 4"},
+		{"refuses while a pet belongs to it", "DELETE /categories/3", ``, 409, "in_use: Pet 5"},
+		{"", "GET /categories/3", ``, 200, rabbits},
+		{"deletes it once the pet is deleted", "DELETE /pets/5", ``, 204, ``},
+		{"", "DELETE /categories/3", ``, 204, ``},
+		{"deletes it once the pet is in another", "PUT /pets/5", newKiwi, 200, withID(kiwi, 5)},
+		{"", "DELETE /categories/3", ``, 204, ``},
+	})
+}
+
+func TestCreateOrder(t *testing.T) {
+	const (
+		orders  = "POST /store/orders"
+		empty   = `{"id":3,"complete":false}`
+		large   = `"petId":4,"quantity":9,"complete":false}`
+		unknown = "unknown_reference: petId "
+	)
+	checkRows(t, []row{
+		{"returns the order with its id", orders, `{` + fullOrder, 201, `{"id":3,` + fullOrder},
+		{"", "GET /store/orders/3", ``, 200, `{"id":3,` + fullOrder},
+		{"needs no field", orders, `{}`, 201, empty},
+		{"", "GET /store/orders/3", ``, 200, empty},
+		{"takes the id 0 as none", orders, `{"id":0}`, 201, empty},
+		{"refuses any other id", orders, `{"id":3}`, 400, "invalid_field: id must be 0"},
+		{"refuses a pet that does not exist", orders, `{"petId":6}`, 400, unknown + "6 does not"},
+		{"", orders, `{"petId":0}`, 400, unknown + "0 does not exist"},
+		{"", orders, `{"petId":-9223372036854775808}`, 400, unknown + "-9223372036854775808 does"},
+		{"", orders, `{"petId":9223372036854775807}`, 400, unknown + "9223372036854775807 does"},
+		{"moves no stock", orders, `{` + fullOrder, 201, `{"id":3,` + fullOrder},
+		{"", "GET /inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"available"}`},
+		{"takes more than the stock", orders, `{` + large, 201, `{"id":3,` + large},
+		{"never uses an id again", "DELETE /store/orders/2", ``, 204, ``},
+		{"", orders, `{}`, 201, empty},
+	})
+}
+
+func TestReplaceOrder(t *testing.T) {
+	const (
+		order    = "PUT /store/orders/2"
+		empty    = `{"id":2,"complete":false}`
+		done     = `{"id":2,"complete":true}`
+		more     = `{"id":1,"quantity":7,"complete":true}`
+		reopened = "order_complete: A complete order cannot be reopened"
+	)
+	checkRows(t, []row{
+		{"replaces all fields", order, `{` + fullOrder, 200, `{"id":2,` + fullOrder},
+		{"", "GET /store/orders/2", ``, 200, `{"id":2,` + fullOrder},
+		{"removes what is left out", order, `{}`, 200, empty},
+		{"takes what a GET gave", order, order2, 200, order2},
+		{"", "PUT /store/orders/1", order1, 200, order1},
+		{"takes the id 0 as none", order, `{"id":0}`, 200, empty},
+		{"refuses any other id", order, `{"id":1}`, 400, "invalid_field: id must be 2 or left out"},
+		{"refuses a pet that does not exist", order, `{"petId":6}`, 400, "unknown_reference: pet"},
+		{"completes an order", order, done, 200, done},
+		{"does not reopen a complete order", "PUT /store/orders/1", `{"petId":4}`, 409, reopened},
+		{"", "PUT /store/orders/1", `{"complete":false}`, 409, reopened},
+		{"", "GET /store/orders/1", ``, 200, order1},
+		{"changes a complete order that stays so", "PUT /store/orders/1", more, 200, more},
+		{"creates no order", "PUT /store/orders/3", `{}`, 404, "not_found: No order has the id 3"},
+	})
+}
+
+func TestCancelOrder(t *testing.T) {
+	checkRows(t, []row{
+		{"deletes the order", "DELETE /store/orders/2", ``, 204, ``},
+		{"", "GET /store/orders", ``, 200, "[" + order1 + "]"},
+		{"", "DELETE /store/orders/2", ``, 404, "not_found: No order has the id 2"},
+		{"refuses a complete order", "DELETE /store/orders/1", ``, 409, "order_complete: A com"},
+		{"", "GET /store/orders/1", ``, 200, order1},
+		{"moves no stock", "DELETE /store/orders/2", ``, 204, ``},
+		{"", "GET /inventory/2", ``, 200, `{"petId":2,"quantity":1,"status":"pending"}`},
+	})
+}
+
+func TestListAndGet(t *testing.T) {
+	checkRows(t, []row{
+		{"categories in id order", "GET /categories", ``, 200,
+			`[{"id":1,"name":"Dogs","description":"Loyal companions, from terriers to shepherds"},
+			{"id":2,"name":"Cats","description":"Independent and curious"},
+			` + rabbits + "," + fish + "]"},
+		{"orders in id order", "GET /store/orders", ``, 200, "[" + order1 + "," + order2 + "]"},
+		{"the stock of each pet in id order", "GET /inventory", ``, 200,
+			`[{"petId":1,"quantity":3,"status":"available"},
+			{"petId":2,"quantity":1,"status":"pending"},
+			{"petId":3,"quantity":5,"status":"available"},
+			{"petId":4,"quantity":0,"status":"sold"},
+			{"petId":5,"quantity":12,"status":"available"}]`},
+		{"a pet", "GET /pets/4", ``, 200, tom},
+		{"a category", "GET /categories/4", ``, 200, fish},
+		{"an order", "GET /store/orders/1", ``, 200, order1},
+		{"the stock of a pet", "GET /inventory/5", ``, 200,
+			`{"petId":5,"quantity":12,"status":"available"}`},
+	})
+}
+
+func TestUpdateInventory(t *testing.T) {
+	const stock, nine = "PATCH /inventory/4", `{"petId":4,"quantity":9,"status":"sold"}`
+	checkRows(t, []row{
+		{"updates the quantity", stock, `{"quantity":9}`, 200, nine},
+		{"", "GET /inventory/4", ``, 200, nine},
+		{"leaves the pet as it is", stock, `{"quantity":9}`, 200, nine},
+		{"", "GET /pets/4", ``, 200, tom},
+		{"has none for no pet", "PATCH /inventory/6", `{"quantity":9}`, 404, "not_found: No pet"},
+	})
+}
+
+// An id in a path that is no 64-bit integer is 400. One that names nothing is 404.
+func TestIDInThePath(t *testing.T) {
+	paths := []struct{ methods, path, body, kind string }{
+		{"GET PUT DELETE", "/pets/", newKiwi, "pet"},
+		{"GET PUT DELETE", "/categories/", `{"name":"x"}`, "category"},
+		{"GET PUT DELETE", "/store/orders/", `{}`, "order"},
+		{"GET PATCH", "/inventory/", `{"quantity":1}`, "pet"},
+	}
+	const most = "9223372036854775807 -9223372036854775808"
+	for _, test := range []struct {
+		rule, ids string
+		status    int
+		want      string // with the kind and the id
+	}{
+		{"no integer", "x 1.0 1e0 1_0 ٣", 400, "invalid_parameter: The id in the path must"},
+		{"an overflow", "9223372036854775808", 400, "invalid_parameter: The id in the path must"},
+		{"another spelling", "01 +1 -0 001", 400, "invalid_parameter: The id in the path must"},
+		{"names nothing", "77 0 -1 " + most, 404, "not_found: No %s has the id %s; use the id of"},
+		{"escaped digits", "%37%37", 404, "not_found: No %s has the id 77"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s := newService(t, "")
+			for id := range strings.FieldsSeq(test.ids) {
+				for _, p := range paths {
+					want, _, _ := strings.Cut(fmt.Sprintf(test.want, p.kind, id), "%!(EXTRA")
+					for method := range strings.FieldsSeq(p.methods) {
+						s.expect(method+" "+p.path+id, p.body, test.status, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestPaging(t *testing.T) {
+	s := newService(t, "")
+	for range 150 { // pets 6 to 155
+		s.do("POST /pets", `{"name":"P","categoryId":1,"status":"sold"}`)
+	}
+	for _, test := range []struct {
+		rule, target string
+		first, last  int64  // ids; 0 for none
+		next         string // the target of the link
+	}{
+		{"a page has 20 records", "/pets", 1, 20, "/pets?after=20&limit=20"},
+		{"limit makes it smaller", "/pets?limit=1", 1, 1, "/pets?after=1&limit=1"},
+		{"limit makes it larger", "/pets?limit=100", 1, 100, "/pets?after=100&limit=100"},
+		{"after returns greater ids", "/pets?after=2", 3, 22, "/pets?after=22&limit=20"},
+		{"after need not exist", "/pets?after=0&limit=2", 1, 2, "/pets?after=2&limit=2"},
+		{"the link keeps the filters", "/pets?status=sold&categoryId=1", 6, 25,
+			"/pets?after=25&categoryId=1&limit=20&status=sold"},
+		{"the last page has no link", "/pets?after=136", 137, 155, ""},
+		{"nor has one that is just full", "/pets?after=135", 136, 155, ""},
+		{"nor has one whose rest is filtered out", "/pets?status=pending&limit=1", 2, 2, ""},
+		{"an empty page is []", "/pets?after=155", 0, 0, ""},
+		{"after takes each int64", "/pets?after=9223372036854775807", 0, 0, ""},
+		{"of categories", "/categories?after=1&limit=2", 2, 3, "/categories?after=3&limit=2"},
+		{"of orders", "/store/orders?limit=1", 1, 1, "/store/orders?after=1&limit=1"},
+		{"of the inventory", "/inventory?limit=7", 1, 7, "/inventory?after=7&limit=7"},
+		{"of an empty inventory", "/inventory?after=155", 0, 0, ""},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			var want, got []int64
+			for id := test.first; id <= test.last && id > 0; id++ {
+				want = append(want, id)
+			}
+			link := ""
+			if test.next != "" {
+				link = "<" + test.next + `>; rel="next"`
+			}
+			resp := s.do("GET "+test.target, "")
+			var records []struct{ ID, PetID int64 }
+			if err := json.NewDecoder(resp.Body).Decode(&records); err != nil || records == nil {
+				t.Errorf("the list is not an array: %v", err)
+			}
+			for _, r := range records {
+				got = append(got, cmp.Or(r.ID, r.PetID))
+			}
+			equal(t, "ids", want, got)
+			equal(t, "Link", link, resp.Header.Get("Link"))
+		})
+	}
+	checkRows(t, []row{
+		{"after may be the id of a deleted record", "DELETE /pets/3", ``, 204, ``},
+		{"", "GET /pets?after=3", ``, 200, "[" + tom + "," + clover + "]"},
+	})
+}
+
+func TestQuery(t *testing.T) {
 	const (
 		limit     = "limit must be an integer from 1 to 100."
 		after     = "after must be an integer from 0 to 9223372036854775807."
@@ -471,449 +399,685 @@ func TestQueries(t *testing.T) {
 		once      = " must be given once, with a value."
 		malformed = "The query must be name=value pairs joined by &, percent-encoded."
 	)
-	for _, test := range []struct{ query, want string }{
-		{"limit=0", limit},
-		{"limit=101", limit},
-		{"limit=1.0", limit},
-		{"limit=%2B1", limit},
-		{"limit=", "limit" + once},
-		{"limit", "limit" + once},
-		{"limit=1&limit=1", "limit" + once},
-		{"limit=%zz", malformed},
-		{"limit=1;after=1", malformed},
-		{"after=-1", after},
-		{"after=x", after},
-		{"after=9223372036854775808", after},
-		{"offset=1", `The parameter "offset" is unknown; use limit, after`},
-		{"Limit=1", `The parameter "Limit" is unknown; use limit, after`},
-		{"=1", `The parameter "" is unknown; use limit, after`},
+	all := []string{"/pets", "/categories", "/store/orders", "/inventory"}
+	pets, others := all[:1], all[1:]
+	for _, test := range []struct {
+		rule    string
+		lists   []string
+		queries string
+		want    string
+	}{
+		{"limit out of range", all, "limit=0 limit=101 limit=-1", limit},
+		{"limit that is no integer", all, "limit=x limit=1.0 limit=%2B1 limit=01", limit},
+		{"after out of range", all, "after=-1 after=9223372036854775808", after},
+		{"after that is no integer", all, "after=x after=1.0 after=00", after},
+		{"empty", all, "limit= limit", "limit" + once},
+		{"repeated", all, "limit=1&limit=1 limit=1&after=1&limit=2", "limit" + once},
+		{"malformed", all, "limit=%zz limit=1;after=1 %", malformed},
+		{"unknown", all, "offset=1", `The parameter "offset" is unknown; use `},
+		{"in another letter case", all, "Limit=1", `The parameter "Limit" is unknown; use `},
+		{"without a name", all, "=1", `The parameter "" is unknown; use `},
+		{"wrong status", pets, "status=gone status=Sold", status},
+		{"empty status", pets, "status=", "status" + once},
+		{"repeated status", pets, "status=sold&status=sold", "status" + once},
+		{"wrong category", pets, "categoryId=x categoryId=0 categoryId=-1", category},
+		{"repeated category", pets, "categoryId=1&categoryId=1", "categoryId" + once},
+		{"status of another list", others, "status=sold", `The parameter "status" is unknown`},
+		{"category of another list", others, "categoryId=1", `The parameter "categoryId" is`},
+		{"the same fault each time", pets, strings.Repeat("zoo=1&color=red&limit=0 ", 20),
+			`The parameter "color" is unknown; use limit, after, status, categoryId.`},
 	} {
-		for _, list := range []string{"/pets", "/categories", "/store/orders", "/inventory"} {
-			s.refuse("GET "+list+"?"+test.query, "", test.want)
-		}
+		t.Run(test.rule, func(t *testing.T) {
+			s := newService(t, "")
+			for _, list := range test.lists {
+				for query := range strings.FieldsSeq(test.queries) {
+					s.expect("GET "+list+"?"+query, "", 400, "invalid_parameter: "+test.want)
+				}
+			}
+		})
 	}
-	// Of several faults one is reported: a malformed query, else the first name in the alphabet
-	// that is unknown, repeated or empty, else a value.
-	s.refuse("GET /pets?zoo=1&limit=0&%zz", "", malformed)
-	for range 20 { // each time the same one
-		s.refuse("GET /pets?zoo=1&color=red&limit=0", "",
-			`The parameter "color" is unknown; use limit, after, status, categoryId.`)
-	}
-	s.refuse("GET /pets?limit=0&after=x&categoryId=0&status=gone", "", status)
-
-	s.refuse("GET /pets?status=gone", "", status)
-	s.refuse("GET /pets?status=", "", "status"+once)
-	s.refuse("GET /pets?status=sold&status=sold", "", "status"+once)
-	s.refuse("GET /pets?categoryId=x", "", category)
-	s.refuse("GET /pets?categoryId=0", "", category)
-	s.refuse("GET /categories?status=sold", "",
-		`The parameter "status" is unknown; use limit, after.`)
-	s.refuse("GET /inventory?categoryId=1", "",
-		`The parameter "categoryId" is unknown; use limit, after.`)
 }
 
 // The other tests compare JSON without the white space between its values. This one compares bytes.
-func TestBytes(t *testing.T) {
-	s := freshService(t)
-	for _, test := range []struct{ request, want string }{
-		{"GET /inventory?limit=1", `[{"petId":1,"quantity":3,"status":"available"}]` + "\n"},
-		{"GET /categories?after=2", `[{"id":3,"name":"Rabbits"},` + "\n" +
-			`{"id":4,"name":"Fish","description":"Quiet and colorful"}]` + "\n"},
-		{"GET /pets?after=5", "[]\n"},
-		{"DELETE /pets/5", ""},
-		{"GET /pets/5", `{"code":"not_found","message":` +
-			`"/pets/5 does not exist; GET /pets lists what does.","status":404}` + "\n"},
-		{"GET /docs/keys.json", "[]\n"},
+func TestBytesOfAResponse(t *testing.T) {
+	for _, test := range []struct{ rule, request, want string }{
+		{"a record ends with a line break", "GET /categories/3", rabbits + "\n"},
+		{"a list has a record a line", "GET /categories?after=2",
+			"[" + rabbits + ",\n" + fish + "]\n"},
+		{"an empty list is []", "GET /pets?after=5", "[]\n"},
+		{"a 204 has no body", "DELETE /pets/5", ""},
+		{"an error has code, message and status", "GET /pets/6", `{"code":"not_found","message":` +
+			`"No pet has the id 6; use the id of an existing pet.","status":404}` + "\n"},
 	} {
-		got, _ := io.ReadAll(s.do(test.request, "").Body)
-		same(t, test.request, test.want, string(got))
-	}
-}
-
-func TestBodies(t *testing.T) {
-	s := freshService(t)
-	for _, test := range []struct{ body, want string }{
-		{"", "The JSON is empty."},
-		{" \n", "The JSON is empty."},
-		{`{"name":"x"`, "malformed in line 1, at byte 11: unexpected end of JSON input."},
-		{`{"name":"x"}{"name":"x"}`, "malformed in line 1, at byte 13"},
-		{`{"name":"x",}`, "malformed in line 1, at byte 13"},
-		{`{'name':"x"}`, "malformed in line 1, at byte 2"},
-		{"{\"name\":\"x\n\"}", "malformed in line 1, at byte 11"},
-		{"{\n\"name\":\"x\",\n\n  x}", "malformed in line 4, at byte 3: invalid"},
-		{"\ufeff{}", "malformed in line 1, at byte"}, // which differs with Go 1.27
-		{"{\"name\":\"\xff\"}", "malformed in line 1, at byte 10: invalid UTF-8."},
-		{"{\"name\":\"\ufffd\xff\"}", "malformed in line 1, at byte 13: invalid UTF-8."},
-		{"\xff", "malformed in line 1, at byte 1"},
-		{strings.Repeat("[", 60000), "exceeded max depth"},
-		{`null`, "The JSON must be one object."},
-		{`[]`, "The JSON must be one object."},
-		{`"x"`, "The JSON must be one object."},
-		{`{}`, "name is missing; it must be a string."},
-		{`{"name":"x","color":"red"}`, `The field "color" is unknown; leave it out.`},
-		{`{"name":"x","` + strings.Repeat("c", 60000) + `":1}`, `c" is unknown; leave it out.`},
-		{`{"Name":"x"}`, `The field "Name" is unknown; leave it out.`},
-		{`{"id":4,"name":"x"}`, `The field "id" is unknown; leave it out.`},
-		{`{"name":"x","n\u0061me":"x"}`, `The field "name" is given twice; leave one out.`},
-		{`{"name":"x","name":null}`, `The field "name" is given twice; leave one out.`},
-		{`{"name":5,"name":"x"}`, `The field "name" is given twice; leave one out.`},
-	} {
-		s.refuse("POST /categories", test.body, test.want)
-	}
-	for range 20 { // each time the same one
-		s.refuse("POST /categories", `{"zoo":1,"color":"red"}`, `The field "color" is unknown`)
-	}
-	s.refuse("PUT /pets/1", `{"id":1,"name":"x","categoryId":1}`, `The field "id" is unknown`)
-	s.refuse("POST /pets", `{"name":"x"}`, "categoryId is missing; it must be a 64-bit integer")
-	s.refuse("POST /pets", `{"categoryId":1}`, "name is missing; it must be a string.")
-	s.refuse("POST /pets", `{"quantity":1}`, `The field "quantity" is unknown`)
-	s.refuse("PATCH /inventory/1", `{"petId":1,"quantity":1}`, `The field "petId" is unknown`)
-	s.expect("POST /categories", ` {"name" : "a\ud800b\u0041" } `, 201,
-		`{"id":5,"name":"a`+"\ufffd"+`bA"}`)
-	s.expect("POST /pets", `{"name":"x","categoryId":1,"status":"s\u006fld"}`, 201,
-		`{"id":6,"name":"x","categoryId":1,"status":"sold"}`)
-}
-
-// A value of a wrong type is refused, with the name of its field and what the field must be.
-func TestWrongTypes(t *testing.T) {
-	s := freshService(t)
-	wrong := map[string][]string{
-		"a string":                   {`5`, `true`, `["x"]`},
-		"true or false":              {`"true"`, `1`},
-		"available, pending or sold": {`""`, `"Sold"`, `"gone"`, `1`},
-		"a 64-bit integer": {
-			`"1"`, `1.0`, `1e0`, `9223372036854775808`, strings.Repeat("1", 60000)},
-		"an RFC 3339 date-time such as 2030-12-05T09:30:00Z": {
-			`"2030-02-31T00:00:00Z"`, `"2029-02-29T00:00:00Z"`, `"2030-12-31T23:59:60Z"`,
-			`"2030-01-01T24:00:00Z"`, `"2030-01-01T00:00:00+24:00"`, `"2030-01-01T00:00:00-24:00"`,
-			`"10000-01-01T00:00:00Z"`, `"2030-01-01T00:00:00"`, `"2030-01-01 00:00:00Z"`,
-			`"2030-01-01"`, `"tomorrow"`, `""`, `1`, `["x"]`},
-	}
-	for _, test := range []struct{ request, others, field, mustBe string }{
-		{"POST /pets", `"categoryId":1,`, "name", "a string"},
-		{"POST /pets", `"name":"x",`, "categoryId", "a 64-bit integer"},
-		{"POST /pets", `"name":"x","categoryId":1,`, "status", "available, pending or sold"},
-		{"POST /categories", ``, "name", "a string"},
-		{"POST /categories", `"name":"x",`, "description", "a string"},
-		{"POST /store/orders", ``, "id", "a 64-bit integer"},
-		{"POST /store/orders", ``, "petId", "a 64-bit integer"},
-		{"POST /store/orders", ``, "quantity", "a 64-bit integer"},
-		{"POST /store/orders", ``, "complete", "true or false"},
-		{"POST /store/orders", ``, "shipDate",
-			"an RFC 3339 date-time such as 2030-12-05T09:30:00Z"},
-		{"PATCH /inventory/1", ``, "quantity", "a 64-bit integer"},
-	} {
-		for _, value := range append(wrong[test.mustBe], "null", "{}") {
-			s.refuse(test.request, "{"+test.others+`"`+test.field+`":`+value+"}",
-				test.field+" must be "+test.mustBe)
-		}
-	}
-}
-
-func TestNameAndDescription(t *testing.T) {
-	s := freshService(t)
-	name, description := strings.Repeat("é", 200), strings.Repeat("é", 2000)
-	longest := `{"name":"` + name + `","description":"` + description + `"}`
-	s.expect("POST /categories", longest, 201, `{"id":5,`+longest[1:])
-	s.refuse("POST /categories", `{"name":"x","description":"`+description+`x"}`,
-		"description must be at most 2000 characters.")
-	s.expect("POST /pets", `{"name":"`+name+`","categoryId":1}`, 201,
-		`{"id":6,"name":"`+name+`","categoryId":1,"status":"available"}`)
-	for _, name := range []string{name + "x", "", " ", ` \t\u00a0\u2003`} {
-		for request, rest := range map[string]string{
-			"POST /pets":        `","categoryId":1}`,
-			"PUT /pets/1":       `","categoryId":1}`,
-			"POST /categories":  `"}`,
-			"PUT /categories/1": `"}`,
-		} {
-			s.refuse(request, `{"name":"`+name+rest,
-				"name must be 1 to 200 characters and not blank.")
-		}
-	}
-}
-
-// A ship date comes back as the same instant, to the nanosecond, and what can be read can be
-// written back.
-func TestShipDate(t *testing.T) {
-	s := freshService(t)
-	for _, test := range []struct{ date, want string }{
-		{"2030-12-05T09:30:00Z", "2030-12-05T09:30:00Z"},
-		{"2030-02-28T23:59:59.123456789+14:00", "2030-02-28T23:59:59.123456789+14:00"},
-		{"2028-02-29T00:00:00.50-00:30", "2028-02-29T00:00:00.5-00:30"},
-		{"2030-01-01T00:00:00+00:00", "2030-01-01T00:00:00Z"},
-		{"0000-01-01T00:00:00+23:59", "0000-01-01T00:00:00+23:59"},
-		{"9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59-23:59"},
-	} {
-		want := `{"id":2,"shipDate":"` + test.want + `","complete":false}`
-		s.expect("PUT /store/orders/2", `{"shipDate":"`+test.date+`"}`, 200, want)
-		s.expect("PUT /store/orders/2", want, 200, want)
-	}
-}
-
-func TestBodyLimitAndMediaType(t *testing.T) {
-	s := freshService(t)
-	body := func(size int) string { return `{"name":"x"}` + strings.Repeat(" ", size-12) }
-	for _, request := range []string{
-		"POST /pets", "PUT /pets/1",
-		"POST /categories", "PUT /categories/1",
-		"POST /store/orders", "PUT /store/orders/2",
-		"PATCH /inventory/1",
-	} {
-		s.expect(request, body(65537), 413, "The body must be at most 65536 bytes.")
-		resp := s.do(request, body(100), "Content-Type: text/plain")
-		same(t, request+" as text/plain: status", 415, resp.StatusCode)
-	}
-	s.expect("POST /categories", body(65536), 201, `{"id":5,"name":"x"}`)
-	for contentType, status := range map[string]int{
-		"": 201, "application/json": 201, "application/json; charset=utf-8": 201,
-		"Application/JSON ;charset=iso-8859-1": 201, "application/json; =": 201,
-		"application/jsonp": 415, "application/merge-patch+json": 415, "json": 415,
-		"application/x-www-form-urlencoded": 415, "text/plain; application/json": 415,
-		"; charset=utf-8": 415,
-	} {
-		resp := s.do("POST /categories", `{"name":"x"}`, "Content-Type: "+contentType)
-		same(t, contentType+": status", status, resp.StatusCode)
-	}
-}
-
-// A client may send a body in chunks, and may go away, or be too slow, in the middle of it.
-func TestBodyInChunks(t *testing.T) {
-	s := freshService(t)
-	gone := iotest.ErrReader(io.ErrUnexpectedEOF)
-	for _, test := range []struct {
-		body   io.Reader
-		status int
-		want   string
-	}{
-		{io.MultiReader(strings.NewReader(`{"name":`), strings.NewReader(`"x"}`)), 200, ""},
-		{io.MultiReader(strings.NewReader(strings.Repeat(" ", 65537)), gone), 413,
-			"The body must be at most 65536 bytes."},
-		{io.MultiReader(strings.NewReader(`{"name":`), gone), 400,
-			"The body ended early or arrived too slowly; send it again."},
-	} {
-		r := httptest.NewRequest("PUT", "/categories/1", test.body)
-		r.Header.Set("Authorization", "Bearer big")
-		resp := s.exchange(r)
-		got, _ := io.ReadAll(resp.Body)
-		same(t, "status", test.status, resp.StatusCode)
-		same(t, "message", test.want, message(got))
-	}
-}
-
-func TestMethodsAndPaths(t *testing.T) {
-	s := freshService(t)
-	for _, test := range []struct {
-		request string
-		status  int
-		allow   string
-	}{
-		{"PATCH /pets", 405, "GET, HEAD, POST"},
-		{"OPTIONS /pets", 405, "GET, HEAD, POST"},
-		{"POST /pets/1", 405, "GET, HEAD, PUT, DELETE"},
-		{"BREW /pets/x", 405, "GET, HEAD, PUT, DELETE"},
-		{"CONNECT /pets", 405, "GET, HEAD, POST"},
-		{"DELETE /categories", 405, "GET, HEAD, POST"},
-		{"PATCH /categories/1", 405, "GET, HEAD, PUT, DELETE"},
-		{"PUT /store/orders", 405, "GET, HEAD, POST"},
-		{"POST /store/orders/1", 405, "GET, HEAD, PUT, DELETE"},
-		{"POST /inventory", 405, "GET, HEAD"},
-		{"PUT /inventory/1", 405, "GET, HEAD, PATCH"},
-		{"POST /", 405, "GET, HEAD"},
-		{"DELETE /healthz", 405, "GET, HEAD"},
-		{"PUT /openapi.json", 405, "GET, HEAD"},
-		{"OPTIONS /docs/openapi.json", 405, "GET, HEAD"},
-		{"GET /nothing", 404, ""},
-		{"GET /pets/", 404, ""},
-		{"GET /pets/1/2", 404, ""},
-		{"POST /store", 404, ""},
-		{"GET /Pets", 404, ""},
-	} {
-		t.Run(test.request, func(t *testing.T) {
-			resp := s.do(test.request, "")
-			same(t, "status", test.status, resp.StatusCode)
-			same(t, "Allow", test.allow, resp.Header.Get("Allow"))
-			// A stranger cannot tell which paths exist.
-			resp = s.do(test.request, "", "Authorization: Bearer wrong")
-			same(t, "status without a key", 401, resp.StatusCode)
-			same(t, "Allow without a key", "", resp.Header.Get("Allow"))
+		t.Run(test.rule, func(t *testing.T) {
+			got, _ := io.ReadAll(newService(t, "").do(test.request, "").Body)
+			equal(t, "body", test.want, string(got))
 		})
 	}
-	s.expect("PATCH /pets", ``, 405, "Method not allowed; this path supports GET, HEAD, POST.")
-	s.expect("GET /nothing", ``, 404,
-		"This path does not exist; GET /openapi.json lists the operations.")
 }
 
+// An untouchedBody fails the test if the server reads it.
+type untouchedBody struct{ testing.TB }
+
+func (b untouchedBody) Read([]byte) (int, error) {
+	b.Error("the body was read")
+	return 0, io.EOF
+}
+
+func TestBody(t *testing.T) {
+	var (
+		gone  = iotest.ErrReader(io.ErrUnexpectedEOF)
+		start = strings.NewReader(`{"name":"x"`)
+		large = strings.NewReader(strings.Repeat(" ", 65537))
+		small = iotest.OneByteReader(strings.NewReader(`{"name":"x"}`))
+	)
+	const unknown = -1 // the length of a body in chunks
+	var ok code
+	for _, test := range []struct {
+		rule, request, header string
+		body                  io.Reader // nil if it must not be read
+		length                int64
+		want                  code
+	}{
+		{"may come in chunks", "PUT /categories/1", "", small, unknown, ok},
+		{"may not be too large so", "PUT /categories/1", "", large, unknown, payloadTooLarge},
+		{"may not end early", "PUT /categories/1", "", io.MultiReader(start, gone), unknown,
+			incompleteBody},
+		{"is not read if it is too large", "PUT /pets/1", "", nil, 65537, payloadTooLarge},
+		{"is not read if it is no JSON", "PUT /pets/1", "Content-Type: text/plain", nil, unknown,
+			unsupportedMediaType},
+		{"is not read for a wrong id", "PUT /pets/x", "", nil, unknown, invalidParameter},
+		{"is not read for an unknown path", "PUT /nothing", "", nil, unknown, notFound},
+		{"is not read for a wrong method", "PATCH /pets/1", "", nil, unknown, methodNotAllowed},
+		{"is not read without a key", "PUT /pets/1", "X-API-Key: x", nil, unknown, unauthorized},
+		{"of a GET is not read", "GET /pets/1", "", nil, unknown, ok},
+		{"of a DELETE is not read", "DELETE /pets/5", "", nil, unknown, ok},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			method, target, _ := strings.Cut(test.request, " ")
+			r := httptest.NewRequest(method, target, cmp.Or[io.Reader](test.body, untouchedBody{t}))
+			r.ContentLength = test.length
+			r.Header.Set("X-API-Key", "big")
+			if name, value, given := strings.Cut(test.header, ": "); given {
+				r.Header.Set(name, value)
+			}
+			got, _ := io.ReadAll(newService(t, "").exchange(r).Body)
+			name, _, _ := strings.Cut(errorIn(got), ":")
+			equal(t, "code", test.want.name, name)
+		})
+	}
+	body := func(size int) string { return `{"name":"x"}` + strings.Repeat(" ", size-12) }
+	checkRows(t, []row{
+		{"may have 64 KiB", "PUT /categories/1", body(65536), 200, `{"id":1,"name":"x"}`},
+		{"may not have a byte more", "PUT /categories/1", body(65537), 413, "payload_too_large: "},
+	})
+}
+
+func TestContentType(t *testing.T) {
+	for _, test := range []struct {
+		rule, value string
+		status      int
+	}{
+		{"may be missing", "", 201},
+		{"may be JSON", "application/json", 201},
+		{"may have parameters", "application/json; charset=iso-8859-1", 201},
+		{"may have malformed parameters", "application/json; =", 201},
+		{"may have any letter case", "Application/JSON ;charset=utf-8", 201},
+		{"may not be another JSON", "application/merge-patch+json", 415},
+		{"may not begin like JSON", "application/jsonp", 415},
+		{"may not be a form", "application/x-www-form-urlencoded", 415},
+		{"may not have JSON as a parameter", "text/plain; application/json", 415},
+		{"may not have parameters alone", "; charset=utf-8", 415},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			resp := newService(t, "").do("POST /pets", newKiwi, "Content-Type: "+test.value)
+			equal(t, "status", test.status, resp.StatusCode)
+		})
+	}
+}
+
+func TestMethodNotAllowed(t *testing.T) {
+	for _, test := range []struct{ rule, path, allow string }{
+		{"lists", "/pets /categories /store/orders", "GET, HEAD, POST"},
+		{"records", "/pets/5 /pets/x /categories/4 /store/orders/2", "DELETE, GET, HEAD, PUT"},
+		{"inventory", "/inventory", "GET, HEAD"},
+		{"stock of a pet", "/inventory/1", "GET, HEAD, PATCH"},
+		{"open paths", "/ /healthz /openapi.json /docs/keys.json /docs/index.html", "GET, HEAD"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s := newService(t, "")
+			for path := range strings.FieldsSeq(test.path) {
+				for method := range strings.FieldsSeq("GET HEAD POST PUT PATCH OPTIONS get") {
+					resp := s.do(method+" "+path, "")
+					allowed := strings.Contains(test.allow, method)
+					equal(t, method+" "+path+" is 405", !allowed, resp.StatusCode == 405)
+					if !allowed {
+						equal(t, method+" "+path+": Allow", test.allow, resp.Header.Get("Allow"))
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestUnknownPath(t *testing.T) {
+	for rule, paths := range map[string]string{
+		"has no operations": "/nothing /store /docs/none.html /openapi.yaml",
+		"ends with a slash": "/pets/ /pets/1/ /docs/ /healthz/",
+		"goes on":           "/pets/1/2 /inventory/1/x",
+		"other letter case": "/Pets /PETS/1",
+		"is not clean":      "//pets /pets//1 /pets/../pets /./pets /pets/. //healthz /docs//x.js",
+		"escapes the page":  "/docs/..%2fopenapi.json /docs/%2e%2e",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := newService(t, "")
+			for path := range strings.FieldsSeq(paths) {
+				s.expect("GET "+path, "", 404, "not_found: This path does not exist; "+
+					"GET / shows the operations, and GET /openapi.json describes them.")
+			}
+		})
+	}
+}
+
+// HEAD gets the status and the header of a GET.
 func TestHEAD(t *testing.T) {
-	s := freshService(t)
-	for _, target := range []string{
-		"/pets", "/pets/1", "/pets/77", "/categories?limit=0", "/categories/1", "/store/orders",
-		"/store/orders/1", "/inventory", "/inventory/1", "/", "/openapi.json", "/healthz",
-		"/docs/openapi.json", "/docs/none", "/nothing",
+	for rule, target := range map[string]string{
+		"of a list": "/pets?limit=1", "of a record": "/pets/1", "of no record": "/store/orders/3",
+		"of a wrong query": "/categories?x=1", "of stock": "/inventory/1", "of no path": "/nothing",
+		"of the page": "/", "of health": "/healthz", "of the description": "/openapi.json",
 	} {
-		get, head := s.do("GET "+target, ""), s.do("HEAD "+target, "")
-		for _, header := range []http.Header{get.Header, head.Header} {
-			header.Del("X-RateLimit-Remaining") // it falls with each request
-		}
-		same(t, target+": status of a HEAD", get.StatusCode, head.StatusCode)
-		same(t, target+": header of a HEAD", get.Header, head.Header)
+		t.Run(rule, func(t *testing.T) {
+			s := newService(t, "")
+			get, head := s.do("GET "+target, ""), s.do("HEAD "+target, "")
+			get.Header.Del("X-RateLimit-Remaining") // it falls with each request
+			head.Header.Del("X-RateLimit-Remaining")
+			equal(t, "status", get.StatusCode, head.StatusCode)
+			equal(t, "header", get.Header, head.Header)
+		})
 	}
 }
 
-func TestLocation(t *testing.T) {
-	s := freshService(t)
-	for _, test := range []struct{ path, body, want string }{
-		{"/pets", `{"name":"x","categoryId":1}`, "/pets/11"},
-		{"/categories", `{"name":"x"}`, "/categories/10"},
-		{"/store/orders", `{}`, "/store/orders/8"},
+// What some responses have in their header, and others have not.
+func TestHeader(t *testing.T) {
+	const deprecated = `Deprecation: @1795132800; Sunset: Thu, 05 Dec 2030 00:00:00 GMT; ` +
+		`Link: </pets>; rel="successor-version"; `
+	for _, test := range []struct{ rule, request, body, key, want string }{
+		{"a new pet", "POST /pets", newKiwi, "big", "Location: /pets/6; "},
+		{"a new category", "POST /categories", `{"name":"x"}`, "big", "Location: /categories/5; "},
+		{"a new order", "POST /store/orders", `{}`, "big", "Location: /store/orders/3; "},
+		{"a refused pet", "POST /pets", `{}`, "big", ""},
+		{"a deprecated 200 says so", "GET /pets/1", ``, "big", deprecated},
+		{"a deprecated HEAD says so", "HEAD /pets/1", ``, "big", deprecated},
+		{"a deprecated 400 says so", "GET /pets/x", ``, "big", deprecated},
+		{"a deprecated 404 says so", "GET /pets/6", ``, "big", deprecated},
+		{"a deprecated 401 does not", "GET /pets/1", ``, "wrong", ""},
+		{"a PUT is not deprecated", "PUT /pets/1", newKiwi, "big", ""},
+		{"a list is not deprecated", "GET /pets", ``, "big", ""},
+		{"a stranger gets no Allow", "PATCH /pets", ``, "wrong", ""},
 	} {
-		for range 5 {
-			s.do("POST "+test.path, test.body)
-		}
-		same(t, "Location", test.want, s.do("POST "+test.path, test.body).Header.Get("Location"))
-		same(t, test.want+": status", 200, s.do("GET "+test.want, "").StatusCode)
-	}
-}
-
-func TestDeprecation(t *testing.T) {
-	s := freshService(t)
-	deprecated := http.Header{
-		"Deprecation": {"@1795132800"},
-		"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
-		"Link":        {`</pets>; rel="successor-version"`},
-	}
-	for _, test := range []struct {
-		request, key string
-		want         http.Header
-	}{
-		{"GET /pets/1", "big", deprecated},
-		{"HEAD /pets/1", "big", deprecated},
-		{"GET /pets/x", "big", deprecated},
-		{"GET /pets/77", "big", deprecated},
-		{"GET /pets/1", "wrong", http.Header{}},
-		{"PUT /pets/1", "big", http.Header{}},
-		{"GET /pets", "big", http.Header{}},
-	} {
-		got := s.do(test.request, "", "Authorization: Bearer "+test.key).Header
-		for name := range got {
-			if deprecated[name] == nil {
-				delete(got, name)
+		t.Run(test.rule, func(t *testing.T) {
+			resp := newService(t, "").do(test.request, test.body, "Authorization: Bearer "+test.key)
+			got := ""
+			for name := range strings.FieldsSeq("Location Allow Deprecation Sunset Link") {
+				if value := resp.Header.Get(name); value != "" {
+					got += name + ": " + value + "; "
+				}
 			}
-		}
-		same(t, test.request+" with the key "+test.key, test.want, got)
+			equal(t, "header", test.want, got)
+		})
 	}
 }
 
-func TestPages(t *testing.T) {
-	s := freshService(t)
+func TestKeyOfARequest(t *testing.T) {
 	for _, test := range []struct {
-		target, contentType string
-		status              int
+		rule, authorization, apiKey string
+		valid                       bool
 	}{
-		{"/", "text/html; charset=utf-8", 200},
-		{"/openapi.json", "application/json", 200},
-		{"/docs/openapi.json", "application/json", 200},
-		{"/docs/keys.json", "application/json", 200},
-		{"/healthz", "application/json", 200},
-		{"/docs/none.html", "application/json", 404},
-		{"/docs/..%2fmain.go", "application/json", 404},
-		{"/docs/none%2findex.html", "application/json", 404},
+		{"in Authorization", "Bearer big", "", true},
+		{"the scheme has any letter case", "bEARER big", "", true},
+		{"behind more than one space", "Bearer   big", "", true},
+		{"in X-API-Key", "", "big", true},
+		{"Authorization counts first", "Bearer big", "wrong", true},
+		{"Authorization counts even if it is wrong", "Bearer wrong", "big", false},
+		{"of another scheme", "Basic big", "big", false},
+		{"without a scheme", "big", "", false},
+		{"without a space", "Bearerbig", "", false},
+		{"with more behind it", "Bearer big x", "", false},
+		{"a scheme alone", "Bearer", "", false},
+		{"in another letter case", "Bearer BIG", "", false},
+		{"unknown", "Bearer wrong", "", false},
+		{"unknown in X-API-Key", "", "wrong", false},
+		{"missing", "", "", false},
 	} {
-		resp := s.do("GET "+test.target, "", "Authorization")
-		same(t, test.target+": status", test.status, resp.StatusCode)
-		same(t, test.target+": Content-Type", test.contentType, resp.Header.Get("Content-Type"))
-		same(t, test.target+": X-RateLimit-Limit", "", resp.Header.Get("X-RateLimit-Limit"))
+		t.Run(test.rule, func(t *testing.T) {
+			resp := newService(t, "").do("GET /pets", "",
+				"Authorization: "+test.authorization, "X-API-Key: "+test.apiKey)
+			equal(t, "is not 401", test.valid, resp.StatusCode != 401)
+			challenge := resp.Header.Get("WWW-Authenticate")
+			equal(t, "has a challenge", !test.valid, challenge == "Bearer")
+		})
 	}
-	entries, err := documents.ReadDir("docs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		resp := s.do("GET /docs/"+entry.Name(), "", "Authorization")
-		want := http.Header{
-			"Content-Type": {contentTypes[filepath.Ext(entry.Name())]},
-			"Content-Security-Policy": {
-				"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-			"X-Content-Type-Options": {"nosniff"},
-			"Cache-Control":          {"no-cache"},
-		}
-		if same(t, entry.Name()+": header", want, resp.Header); want.Get("Content-Type") == "" {
-			t.Errorf("%s has no Content-Type", entry.Name())
-		}
-	}
-}
-
-func TestCORS(t *testing.T) {
-	s := freshService(t)
-	s.do("GET /pets", "", "Origin: https://shop.example") // has no such header: see checkHeader
-	s.restart(time.Minute, &options{origin: "https://shop.example"})
-	want := http.Header{
-		"Access-Control-Allow-Origin":  {"https://shop.example"},
-		"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
-		"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type"},
-		"Access-Control-Expose-Headers": {"X-RateLimit-Limit, X-RateLimit-Remaining, " +
-			"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, " +
-			"WWW-Authenticate"},
-		"Access-Control-Max-Age": {"600"},
-		"Cache-Control":          {"no-store"},
-	}
-	for _, target := range []string{"/pets/1", "/nothing", "/", "/healthz", "/docs/openapi.json"} {
-		resp := s.do("OPTIONS "+target, "", "Authorization") // a preflight has no key
-		same(t, target+": status of a preflight", 204, resp.StatusCode)
-		same(t, target+": header of a preflight", want, resp.Header)
-	}
-	for _, key := range []string{"big", "wrong"} {
-		for _, target := range []string{"/pets", "/healthz", "/nothing"} {
-			got := s.do("GET "+target, "", "Authorization: Bearer "+key).Header
-			for _, name := range []string{"Allow-Origin", "Expose-Headers"} {
-				name = "Access-Control-" + name
-				same(t, target+" with the key "+key+": "+name, want[name], got[name])
-			}
-		}
-	}
-	same(t, "Allow", "GET, HEAD, POST", s.do("PATCH /pets", "").Header.Get("Allow"))
-}
-
-// The time of the start is told in UTC, to the nanosecond, and does not change until a restart.
-func TestStarted(t *testing.T) {
-	zone := time.Local
-	time.Local = time.FixedZone("", -8*60*60)
-	defer func() { time.Local = zone }()
-	inBubble(t, func(t *testing.T, s *service) { // which begins with the year 2000
-		time.Sleep(1234567890)
-		s.restart(time.Minute, &options{})
-		for range 2 {
-			s.expect("GET /healthz", ``, 200,
-				`{"status":"ok","started":"2000-01-01T00:00:01.23456789Z"}`)
-			time.Sleep(time.Hour)
+	t.Run("a stranger cannot tell which paths exist", func(t *testing.T) {
+		s := newService(t, "")
+		for request := range strings.SplitSeq("GET /pets,GET /pets/x,GET /x,PUT /pets", ",") {
+			body, _ := io.ReadAll(s.do(request, "", "Authorization: Bearer secret").Body)
+			equal(t, request, "unauthorized: A valid API key is required; "+
+				"send it as Authorization: Bearer KEY.", errorIn(body)) // it has no key either
 		}
 	})
 }
 
-// A request is counted when it arrives, however long its response is held back.
-func TestDelay(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		s.delay = 3 * time.Second
-		for _, test := range []struct {
-			request, key string
-			status       int
-			took         time.Duration
-		}{
-			{"GET /pets", "big", 200, 3 * time.Second},
-			{"GET /nothing", "big", 404, 3 * time.Second},
-			{"GET /pets", "wrong", 401, 3 * time.Second},
-			{"GET /healthz", "big", 200, 0}, // no part of the API
-			{"GET /openapi.json", "big", 200, 0},
-		} {
-			begin := time.Now()
-			resp := s.do(test.request, "", "Authorization: Bearer "+test.key)
-			same(t, test.request+" with the key "+test.key+": status", test.status, resp.StatusCode)
-			same(t, test.request+" with the key "+test.key+": time", test.took, time.Since(begin))
-		}
+// The demo keys count only in requests whose Host a web page with a name of its own cannot have.
+func TestHostOfTheDemoKeys(t *testing.T) {
+	for _, test := range []struct {
+		rule, hosts, key string // the hosts are separated by commas
+		status           int
+	}{
+		{"localhost counts", "localhost,localhost:8080,LOCALHOST:1", "demo-pro", 200},
+		{"an IPv4 address counts", "127.0.0.1,127.0.0.1:8080,192.0.2.1:80", "demo-pro", 200},
+		{"an IPv6 address counts", "[::1],[::1]:8080,[2001:db8::1]", "demo-pro", 200},
+		{"another name does not", "evil.example,evil.example:80,docker.internal", "demo-pro", 401},
+		{"a longer name does not", "localhost.evil.example,127.0.0.1.example", "demo-pro", 401},
+		{"a part of localhost does not", "localhos,calhost,app.localhost", "demo-pro", 401},
+		{"localhost as the port does not", "evil.example:localhost", "demo-pro", 401},
+		{"no Host does not", "", "demo-pro", 401},
+		{"another key does not", "localhost,127.0.0.1", "wrong", 401},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s := demoService(t)
+			for host := range strings.SplitSeq(test.hosts, ",") {
+				r := httptest.NewRequest("GET", "/pets", nil)
+				r.Host = host
+				r.Header.Set("Authorization", "Bearer "+test.key)
+				equal(t, host, test.status, s.exchange(r).StatusCode)
+			}
+		})
+	}
+}
 
-		first := make(chan rates)
-		go func() { first <- s.ask("one") }()
-		synctest.Wait()
-		s.expectRates("one", "429: 0 of 1 left, ends in 57 s, retry after 60 s")
-		same(t, "the first request", "200: 0 of 1 left, ends in 57 s", (<-first).String())
+const shop = "https://shop.example"
+
+// Web pages of which origins may call the API with the demo keys, and with -cors-origin.
+func TestCORS(t *testing.T) {
+	demo := func(t *testing.T) *service { return demoService(t) }
+	keys := func(t *testing.T) *service { return newService(t, "") }
+	for _, test := range []struct {
+		rule    string
+		service func(*testing.T) *service
+		origins string
+		allowed bool
+	}{
+		{"demo keys allow localhost", demo, "http://localhost http://localhost:5173", true},
+		{"demo keys allow names under localhost", demo, "http://app.localhost:5173", true},
+		{"demo keys allow loopback addresses", demo, "http://127.9.9.9 https://[::1]:1", true},
+		{"demo keys allow nothing else", demo, "https://shop.example:1 null http://192.0.2.1 " +
+			"http://localhost.evil.example http://evillocalhost http://127.0.0.1.example", false},
+		{"the flag allows its origin", keys, shop, true},
+		{"the flag allows no other", keys, shop + ":8443 http://shop.example null " +
+			"https://a.shop.example http://localhost:5173", false},
+		{"the flag counts with the demo keys, too", demo, shop, true},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s := test.service(t)
+			s.corsOrigin = shop
+			for origin := range strings.FieldsSeq(test.origins) {
+				want := []string{"", "", ""}
+				if test.allowed {
+					want = []string{origin, "Origin", "X-RateLimit-Limit, X-RateLimit-Remaining, " +
+						"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, " +
+						"Sunset, WWW-Authenticate"}
+				}
+				for path := range strings.FieldsSeq("/pets /x //x /healthz / /openapi.json") {
+					got := s.do("GET "+path, "", "Origin: "+origin).Header
+					equal(t, path+" from "+origin, want, []string{
+						got.Get("Access-Control-Allow-Origin"), got.Get("Vary"),
+						got.Get("Access-Control-Expose-Headers")})
+				}
+			}
+		})
+	}
+	t.Run("without the flag, a keys file allows nothing", func(t *testing.T) {
+		got := newService(t, "").do("GET /pets", "", "Origin: http://localhost").Header
+		equal(t, "Access-Control-Allow-Origin", "", got.Get("Access-Control-Allow-Origin"))
+	})
+}
+
+func TestPreflight(t *testing.T) {
+	const method, origin = "Access-Control-Request-Method: PUT", "Origin: " + shop
+	s := newService(t, "")
+	s.corsOrigin = shop
+	t.Run("of an allowed origin is 204 without a key", func(t *testing.T) {
+		for path := range strings.FieldsSeq("/pets/1 /nothing //pets / /healthz /openapi.json") {
+			resp := s.do("OPTIONS "+path, "", "Authorization", origin, method)
+			equal(t, path+": status", 204, resp.StatusCode)
+			resp.Header.Del("Access-Control-Expose-Headers")
+			equal(t, path+": header", http.Header{
+				"Access-Control-Allow-Origin":  {shop},
+				"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
+				"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type"},
+				"Access-Control-Max-Age":       {"600"},
+				"Cache-Control":                {"no-store"},
+				"Vary":                         {"Origin"},
+			}, resp.Header)
+		}
+	})
+	for rule, header := range map[string][]string{
+		"of another origin is none": {"Origin: http://evil.example", method},
+		"without a method is none":  {origin},
+		"without an origin is none": {method},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			resp := s.do("OPTIONS /pets", "", append(header, "Authorization")...)
+			equal(t, "status", 401, resp.StatusCode)
+		})
+	}
+}
+
+// An outcome is what requests get, such as "GET /pets; PUT /pets/1 forty", one a second, with the
+// key big unless another is given. "dropped" is no response, and "200+3s" one that took 3 seconds.
+type outcome struct{ rule, flags, requests, want string }
+
+func checkOutcomes(t *testing.T, outcomes []outcome) {
+	for _, test := range outcomes {
+		t.Run(test.rule, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *service) {
+				s.useFlags(test.flags)
+				var got []string
+				for request := range strings.SplitSeq(test.requests, "; ") {
+					words := append(strings.Fields(request), "big")
+					begin := time.Now()
+					status := s.outcome(words[0]+" "+words[1], words[2])
+					if took := time.Since(begin); took > 0 {
+						status += "+" + took.String()
+					}
+					got = append(got, status)
+					time.Sleep(time.Second)
+				}
+				equal(t, test.flags+": "+test.requests, test.want, strings.Join(got, " "))
+			})
+		})
+	}
+}
+
+// useFlags restarts the service with the flags of the program.
+func (s *service) useFlags(flags string) {
+	cfg, err := parseFlags(strings.Fields(flags), io.Discard)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Server = newServer(s.store, s.limits, s.logger, cfg.options)
+}
+
+func (s *service) outcome(request, key string) (status string) {
+	defer func() {
+		if p := recover(); p == http.ErrAbortHandler { // net/http closes the connection
+			status = "dropped"
+		} else if p != nil {
+			panic(p)
+		}
+	}()
+	return strconv.Itoa(s.do(request, newKiwi, "Authorization: Bearer "+key).StatusCode)
+}
+
+var eleven = "GET /pets one" + strings.Repeat("; GET /pets one", 10) // the last one is banned
+
+func TestFail(t *testing.T) {
+	const three = "GET /pets; GET /pets; GET /pets; "
+	checkOutcomes(t, []outcome{
+		{"is off by default", "", "GET /pets; GET /pets", "200 200"},
+		{"1/1 fails all", "-fail 1/1", "GET /pets; POST /pets; PUT /x; HEAD /x", "503 503 503 503"},
+		{"1/2 fails every other one", "-fail 1/2", three + "POST /pets", "503 200 503 201"},
+		{"2/3 fails two in a row", "-fail 2/3", three + three + "PUT /pets/1",
+			"503 503 200 503 503 200 503"},
+		{"counts all keys together", "-fail 1/2", "GET /pets; GET /pets free; GET /pets pro",
+			"503 200 503"},
+		{"counts requests that go wrong", "-fail 1/3", "GET /x; PUT /pets; GET /pets/x; GET /pets",
+			"503 405 400 503"},
+		{"does not count a 401", "-fail 1/2", "GET /pets x; GET /pets; GET /pets x; GET /pets",
+			"401 503 401 200"},
+		{"does not count a 429 or 403", "-fail 1/2", eleven + "; GET /pets",
+			"503" + strings.Repeat(" 429", 9) + " 403 200"},
+		{"does not count open paths", "-fail 1/1", "GET /; GET /healthz", "200 200"},
+		{"changes nothing", "-fail 1/3", "DELETE /pets/5; GET /pets/5; POST /pets", "503 200 201"},
+		{"counts it against its key", "-fail 1/1", "GET /pets one; GET /pets one", "503 429"},
+	})
+	t.Run("sends Retry-After", func(t *testing.T) {
+		s := newService(t, "")
+		s.useFlags("-fail 1/1")
+		equal(t, "Retry-After", "1", s.do("GET /pets", "").Header.Get("Retry-After"))
+	})
+}
+
+func TestDrop(t *testing.T) {
+	const three = "GET /pets; GET /pets; GET /pets; "
+	checkOutcomes(t, []outcome{
+		{"1/1 drops all", "-drop 1/1", three + "DELETE /pets/5", "dropped dropped dropped dropped"},
+		{"2/3 drops two in a row", "-drop 2/3", three + "GET /x", "dropped dropped 200 404"},
+		{"drops no errors", "-drop 1/1", "GET /pets/77; GET /nothing; PUT /pets", "404 404 405"},
+		{"counts no errors", "-drop 1/2", "GET /pets/x; GET /pets; DELETE /pets/2; GET /pets",
+			"400 dropped 409 200"},
+		{"counts no open paths", "-drop 1/1", "GET /; GET /healthz", "200 200"},
+		{"counts what -fail lets pass", "-fail 1/2 -drop 1/2", three + "POST /pets",
+			"503 dropped 503 201"},
+		{"keeps what was changed", "-drop 1/2", "POST /pets; GET /pets/6", "dropped 200"},
+		{"counts it against its key", "-drop 1/1", "GET /pets one; GET /pets one", "dropped 429"},
+	})
+	t.Run("saves what was changed", func(t *testing.T) {
+		s := freshService(t)
+		s.useFlags("-drop 1/1")
+		equal(t, "outcome", "dropped", s.outcome("POST /pets", "big"))
+		equal(t, "the file has it", true, strings.Contains(contentOf(t, s.store.path), "Kiwi"))
+		breakDisk(t, s.store.path)
+		equal(t, "outcome of a failed save", "503", s.outcome("POST /pets", "big"))
+	})
+	t.Run("closes the connection, and keeps none alive", func(t *testing.T) {
+		s := newService(t, "")
+		s.useFlags("-drop 1/2")
+		server := httptest.NewUnstartedServer(nil)
+		server.Config = httpServer(s.Server)
+		server.Start()
+		defer server.Close()
+		r, _ := http.NewRequest("GET", server.URL+"/pets", nil)
+		r.Header.Set("X-API-Key", "big")
+		_, err := http.DefaultClient.Do(r)
+		equal(t, "the first request gets no response", true, errors.Is(err, io.EOF))
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		equal(t, "the second one's connection is closed", true, resp.Close)
+	})
+}
+
+// M and N of -fail and -drop are whole numbers, 1 <= M <= N <= 1000000, without sign or spaces.
+func TestRatio(t *testing.T) {
+	for _, test := range []struct {
+		rule, texts string // separated by commas
+		valid       bool
+	}{
+		{"M is at most N", "1/1,2/3,1/1000000,1000000/1000000", true},
+		{"M is not larger", "2/1,1/0,1000001/1000000", false},
+		{"M is at least 1", "0/1,0/0,-1/2", false},
+		{"N is at most a million", "1/1000001,1/99999999999999999999", false},
+		{"without a sign, a space or zeros", "+1/2,1/+2, 1/2,1/2 ,1 / 2,01/2,1/02,0x1/2", false},
+		{"two whole numbers", "1,1/,/2,,1/2/3,1.0/2,0.5,a/b,1:2", false},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			for text := range strings.SplitSeq(test.texts, ",") {
+				equal(t, strconv.Quote(text), test.valid, new(ratio).parse(text) == nil)
+			}
+		})
+	}
+}
+
+func TestDelay(t *testing.T) {
+	const delay = "-delay 3s"
+	checkOutcomes(t, []outcome{
+		{"holds back a response", delay, "GET /pets; POST /pets", "200+3s 201+3s"},
+		{"holds back errors", delay, "PUT /pets; GET /nothing; GET //x", "405+3s 404+3s 404+3s"},
+		{"holds back what -fail fails", delay + " -fail 1/1", "GET /pets", "503+3s"},
+		{"holds back what -drop drops", delay + " -drop 1/1", "GET /pets", "dropped+3s"},
+		{"does not hold back a 401", delay, "GET /pets x", "401"},
+		{"does not hold back a 429 or 403", delay, eleven,
+			"200+3s" + strings.Repeat(" 429", 9) + " 403"},
+		{"does not hold back open paths", delay, "GET /; GET /healthz", "200 200"},
+	})
+	t.Run("counts a request when it arrives", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s *service) {
+			s.useFlags(delay)
+			first := make(chan rates)
+			go func() { first <- s.get("one") }()
+			synctest.Wait()
+			s.expectRates("one", "429: 0 of 1 left, ends in 60 s, retry after 60 s")
+			equal(t, "the first", "200: 0 of 1 left, ends in 57 s", (<-first).String())
+		})
+	})
+}
+
+func TestLog(t *testing.T) {
+	duration := regexp.MustCompile(` [0-9.]+(ns|µs|ms|s)\n`)
+	for _, test := range []struct{ rule, flags, request, key, want string }{
+		{"has method, path and status", "-v", "POST /pets?x", "big", "POST \"/pets\" 201 TIME\n"},
+		{"has open paths", "-v", "GET /healthz", "big", "GET \"/healthz\" 200 TIME\n"},
+		{"has preflights", "-v", "OPTIONS /x", "", "OPTIONS \"/x\" 204 TIME\n"},
+		{"has dropped ones", "-v -drop 1/1", "GET /pets", "big", "GET \"/pets\" dropped TIME\n"},
+		{"has no key", "-v", "GET /pets", "secret", "GET \"/pets\" 401 TIME\n"},
+		{"escapes the path", "-v", "GET /%0aevil", "big", "GET \"/\\nevil\" 404 TIME\n"},
+		{"is empty without -v", "", "GET /pets", "secret", ""},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s := newService(t, "")
+			s.useFlags(test.flags + " -cors-origin " + shop)
+			if test.key == "" {
+				s.do(test.request, "", "Origin: "+shop, "Access-Control-Request-Method: GET")
+			} else {
+				s.outcome(test.request, test.key)
+			}
+			equal(t, "log", test.want, duration.ReplaceAllString(s.log.String(), " TIME\n"))
+		})
+	}
+}
+
+func TestPanic(t *testing.T) {
+	s := freshService(t)
+	before := contentOf(t, s.store.path)
+	s.mux.HandleFunc("/boom", func(w http.ResponseWriter, r *http.Request) {
+		s.serveAPI(w, r, methods{"POST": func(*http.Request) response {
+			return respond(update(s.store, 5,
+				func(next *state, id int64) (*record[storedPet], error) {
+					next.removePet(id)
+					panic("boom")
+				}))
+		}})
+	})
+	t.Run("is a 500", func(t *testing.T) {
+		equal(t, "status", "500", s.outcome("POST /boom", "big"))
+	})
+	t.Run("changes nothing", func(t *testing.T) {
+		equal(t, "records", before, snapshotOf(t, s.store.view()))
+		equal(t, "file", before, contentOf(t, s.store.path))
+	})
+	t.Run("is logged with its stack", func(t *testing.T) {
+		for _, part := range []string{"panic: boom\n", "handlers_test.go:"} {
+			equal(t, "has "+part, true, strings.Contains(s.log.String(), part))
+		}
+	})
+	t.Run("lets the next write pass", func(t *testing.T) {
+		equal(t, "status", "204", s.outcome("DELETE /pets/5", "big"))
+	})
+}
+
+func TestOpenPaths(t *testing.T) {
+	get := func(s *service, path string) string {
+		body, _ := io.ReadAll(s.do("GET "+path, "", "Authorization").Body)
+		return string(body)
+	}
+	t.Run("need no key and are not counted", func(t *testing.T) {
+		s := newService(t, "")
+		for path := range strings.FieldsSeq("/ /healthz /openapi.json /docs/keys.json") {
+			resp := s.do("GET "+path, "", "Authorization")
+			equal(t, path+": status", 200, resp.StatusCode)
+			equal(t, path+": X-RateLimit-Limit", "", resp.Header.Get("X-RateLimit-Limit"))
+		}
+		equal(t, "requests left to strangers", 59, s.get("stranger").remaining)
+	})
+	t.Run("health tells the start in UTC to the nanosecond", func(t *testing.T) {
+		zone := time.Local
+		defer func() { time.Local = zone }()
+		time.Local = time.FixedZone("", -8*60*60)
+		inBubble(t, func(t *testing.T, s *service) { // which begins with the year 2000
+			time.Sleep(1234567890)
+			s.useFlags("") // restarts it
+			time.Sleep(time.Hour)
+			want := `{"status":"ok","started":"2000-01-01T00:00:01.23456789Z"}` + "\n"
+			equal(t, "body", want, get(s, "/healthz"))
+		})
+	})
+	t.Run("health is 200 after a failed save", func(t *testing.T) {
+		s := freshService(t)
+		breakDisk(t, s.store.path)
+		equal(t, "a write", "503", s.outcome("POST /pets", "big"))
+		equal(t, "health", "200", s.outcome("GET /healthz", "big"))
+	})
+	t.Run("the description has the address of the server", func(t *testing.T) {
+		s := newService(t, "")
+		s.baseURL = "http://127.0.0.1:9999"
+		want := strings.Replace(string(openAPI), `"http://localhost:8080"`, `"`+s.baseURL+`"`, 1)
+		equal(t, "description", want+"\n", get(s, "/openapi.json"))
+	})
+	t.Run("the page gets the demo keys, and no others", func(t *testing.T) {
+		equal(t, "demo keys", demoKeys+"\n", get(demoService(t), "/docs/keys.json"))
+		equal(t, "others", "[]\n", get(newService(t, ""), "/docs/keys.json"))
+	})
+}
+
+// What else the page does is tested in a browser.
+func TestPage(t *testing.T) {
+	loads := regexp.MustCompile(`["'(](\.?/[\w./-]+\.(?:js|css|svg|json))["')]`)
+	unsafe := regexp.MustCompile(`(?i)(inner|outer|adjacent|set|parse)\w*html|parseFromString|` +
+		`contextualFragment|srcdoc|document\.write|\beval\b|new Function`)
+	types := map[string]string{
+		".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+		".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json",
+	}
+	s := newService(t, "")
+	files := []string{"/docs/index.html"} // grows as files load others
+	for i := 0; i < len(files); i++ {
+		file := files[i]
+		resp := s.do("GET "+file, "", "Authorization")
+		source, _ := io.ReadAll(resp.Body)
+		t.Run("serves "+path.Base(file), func(t *testing.T) {
+			equal(t, "status", 200, resp.StatusCode)
+			equal(t, "Content-Type", types[path.Ext(file)], resp.Header.Get("Content-Type"))
+		})
+		if path.Ext(file) == ".json" {
+			continue
+		}
+		t.Run("makes no HTML or code of texts in "+path.Base(file), func(t *testing.T) {
+			equal(t, "unsafe", "", unsafe.FindString(string(source)))
+		})
+		for _, found := range loads.FindAllStringSubmatch(string(source), -1) {
+			next := found[1]
+			if !path.IsAbs(next) {
+				next = path.Join(path.Dir(file), next)
+			}
+			if !slices.Contains(files, next) {
+				files = append(files, next)
+			}
+		}
+	}
+	t.Run("has scripts", func(t *testing.T) {
+		equal(t, "more than five files", true, len(files) > 5)
+	})
+	t.Run("loads nothing from elsewhere", func(t *testing.T) {
+		header := s.do("GET /", "", "Authorization").Header
+		equal(t, "header", http.Header{
+			"Content-Type": {types[".html"]},
+			"Content-Security-Policy": {
+				"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+			"X-Content-Type-Options": {"nosniff"},
+			"Cache-Control":          {"no-cache"},
+		}, header)
 	})
 }

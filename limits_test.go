@@ -1,564 +1,479 @@
 package main
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
-	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
-// inBubble runs the test on a service that keeps nothing on disk, in fake time.
-func inBubble(t *testing.T, test func(*testing.T, *service)) {
-	synctest.Test(t, func(t *testing.T) {
-		test(t, newService(t, ""))
-	})
-}
-
-// rates are what a response says about the limits.
-type rates struct {
-	status           int
-	limit, remaining int
-	resetIn          int // seconds from now until X-RateLimit-Reset
-	retryAfter       int // seconds; 0 if the header is missing
-}
-
-func (r rates) String() string {
-	retry := ""
-	if r.retryAfter != 0 {
-		retry = fmt.Sprintf(", retry after %d s", r.retryAfter)
-	}
-	return fmt.Sprintf("%d: %d of %d left, ends in %d s%s",
-		r.status, r.remaining, r.limit, r.resetIn, retry)
-}
-
-func ratesOf(resp *http.Response) rates {
-	number := func(name string) int {
-		n, _ := strconv.Atoi(resp.Header.Get(name))
-		return n
-	}
-	return rates{
-		status:     resp.StatusCode,
-		limit:      number("X-RateLimit-Limit"),
-		remaining:  number("X-RateLimit-Remaining"),
-		resetIn:    number("X-RateLimit-Reset") - int(time.Now().Unix()),
-		retryAfter: number("Retry-After"),
-	}
-}
-
-// ask sends a request with the key.
-func (s *service) ask(key string) rates {
-	s.t.Helper()
-	return ratesOf(s.do("GET /pets", "", "Authorization: Bearer "+key))
-}
-
-// expectRates sends a request with the key, and compares what the response says with what is
-// wanted.
-func (s *service) expectRates(key, format string, args ...any) {
-	s.t.Helper()
-	same(s.t, "key "+key+" at "+time.Now().UTC().Format(time.TimeOnly),
-		fmt.Sprintf(format, args...), s.ask(key).String())
-}
-
 func TestPlans(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		for key, limit := range map[string]int{"free": 60, "pro": 300, "business": 1000} {
-			for left := limit - 1; left >= 0; left-- {
-				s.expectRates(key, "200: %d of %d left, ends in 60 s", left, limit)
-			}
-			s.expectRates(key, "429: 0 of %d left, ends in 60 s, retry after 60 s", limit)
-		}
-		s.expectRates("big", "200: 2147483646 of 2147483647 left, ends in 86400 s")
-
-		// Both headers are rounded up, so that nobody comes back too early.
-		time.Sleep(59*time.Second - time.Nanosecond)
-		s.expectRates("free", "429: 0 of 60 left, ends in 2 s, retry after 2 s")
-		time.Sleep(time.Nanosecond)
-		s.expectRates("free", "429: 0 of 60 left, ends in 1 s, retry after 1 s")
-		time.Sleep(time.Second - time.Nanosecond)
-		s.expectRates("free", "429: 0 of 60 left, ends in 1 s, retry after 1 s")
-		time.Sleep(time.Nanosecond)
-		s.expectRates("free", "200: 59 of 60 left, ends in 60 s")
-	})
-}
-
-// A window begins with the first request after the previous one ended.
-func TestWindowsBeginWithARequest(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		time.Sleep(500 * time.Millisecond)
-		s.expectRates("free", "200: 59 of 60 left, ends in 61 s") // 60.5, rounded up
-		time.Sleep(30 * time.Second)
-		s.expectRates("free", "200: 58 of 60 left, ends in 31 s")
-		time.Sleep(200 * time.Second)
-		s.expectRates("free", "200: 59 of 60 left, ends in 61 s")
-	})
-}
-
-// At the pace of its minute, and with a few requests too many each minute, a plan lets exactly its
-// day through.
-func TestDayOfAPlan(t *testing.T) {
 	for _, plan := range []struct {
-		key         string
+		name, key   string
 		minute, day int
 	}{
-		{"free", 60, 1000}, {"pro", 300, 10_000}, {"business", 1000, 100_000},
+		{"free", "free", 60, 1000}, {"pro", "pro", 300, 10_000},
+		{"business", "business", 1000, 100_000}, {"enterprise", "forty", 40, 100},
 	} {
-		t.Run(plan.key, func(t *testing.T) {
+		t.Run(plan.name+" has its minute", func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *service) {
-				r := httptest.NewRequest("GET", "/pets", nil)
-				r.Header.Set("X-API-Key", plan.key)
+				for left := plan.minute - 1; left >= 0; left-- {
+					s.expectRates(plan.key, "200: %d of %d left, ends in 60 s", left, plan.minute)
+				}
+				equal(t, "status of one more", 429, s.get(plan.key).status)
+			})
+		})
+		t.Run(plan.name+" has its day", func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *service) {
 				passed, end := 0, time.Now().Add(24*time.Hour)
 				for passed < plan.day && time.Now().Before(end) {
-					for range plan.minute + 3 {
-						// There are many, so they go without HTTP.
-						if _, err := s.limits.admit(r, time.Now()); err == nil {
+					for range plan.minute + 3 { // they are many, so they go without HTTP
+						if _, err := s.limits.count(plan.key, time.Now()); err == nil {
 							passed++
 						}
 					}
 					time.Sleep(time.Minute)
 				}
-				same(t, "requests let through", plan.day, passed)
-				left := int(time.Until(end).Seconds())
-				const refused = "429: 0 of %d left, ends in %d s, retry after %[2]d s"
-				s.expectRates(plan.key, refused, plan.day, left)
-				time.Sleep(time.Until(end) - time.Nanosecond)
-				s.expectRates(plan.key, refused, plan.day, 1)
-				time.Sleep(time.Nanosecond)
-				same(t, "status of the next day", 200, s.ask(plan.key).status)
+				equal(t, "requests let through", plan.day, passed)
+				s.expectRates(plan.key, "429: 0 of %d left, ends in %d s, retry after %[2]d s",
+					plan.day, int(time.Until(end).Seconds()))
+			})
+		})
+	}
+	t.Run("each demo key has one", func(t *testing.T) {
+		got := map[string][2]int{}
+		for key, a := range demoService(t).limits.accounts {
+			got[key] = [2]int{a.minute.limit, a.day.limit}
+		}
+		equal(t, "limits", map[string][2]int{"demo-free": {60, 1000}, "demo-pro": {300, 10_000},
+			"demo-business": {1000, 100_000}, "demo-enterprise": {5000, 1_000_000}}, got)
+	})
+}
+
+// A step of a scene in fake time is a wait, and then a request with a key and what it gets, as for
+// expectRates. A count of more than 1 first sends all but one of the requests.
+type step struct {
+	wait      time.Duration
+	count     int
+	key, want string
+}
+
+func (s *service) play(steps ...step) {
+	s.t.Helper()
+	for _, step := range steps {
+		time.Sleep(step.wait)
+		for range step.count - 1 {
+			s.get(step.key)
+		}
+		s.expectRates(step.key, "%s", step.want)
+	}
+}
+
+// playEach plays each scene, named by its rule, on a service with minutes of the given length.
+func playEach(t *testing.T, minute time.Duration, scenes map[string][]step) {
+	for rule, steps := range scenes {
+		t.Run(rule, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *service) {
+				s.setMinute(minute)
+				s.play(steps...)
 			})
 		})
 	}
 }
 
-// The headers report the window with fewer requests left once the request is counted; on a tie, the
-// one that ends later.
-func TestWhichWindowIsReported(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		s.expectRates("both", "200: 0 of 1 left, ends in 86400 s") // both have none left
-		s.expectRates("both", "429: 0 of 1 left, ends in 86400 s, retry after 86400 s")
-
-		// The key twice has 1 request a minute and 2 a day. Here its day ends before its minute.
-		s.expectRates("twice", "200: 0 of 1 left, ends in 60 s")
-		time.Sleep(24*time.Hour - 30*time.Second)
-		s.expectRates("twice", "200: 0 of 1 left, ends in 60 s")
-		s.expectRates("twice", "429: 0 of 1 left, ends in 60 s, retry after 60 s")
-		time.Sleep(30 * time.Second)
-		s.expectRates("twice", "429: 0 of 1 left, ends in 30 s, retry after 30 s")
-
-		// The key forty has 40 requests a minute and 100 a day, so the day is reported in its third
-		// minute, once it has fewer left.
-		for range 2 {
-			for left := 39; left >= 0; left-- {
-				s.expectRates("forty", "200: %d of 40 left, ends in 60 s", left)
+func TestWindows(t *testing.T) {
+	playEach(t, time.Minute, map[string][]step{
+		"a minute begins with the first request after the one before": {
+			{7 * time.Second, 1, "free", "200: 59 of 60 left, ends in 60 s"},
+			{60*time.Second - 1, 1, "free", "200: 58 of 60 left, ends in 1 s"},
+			{1, 1, "free", "200: 59 of 60 left, ends in 60 s"},
+			{432 * time.Second, 1, "free", "200: 59 of 60 left, ends in 60 s"},
+		},
+		"a day begins with the first request after the one before": {
+			{7 * time.Hour, 1, "both", "200: 0 of 1 left, ends in 86400 s"},
+			{24*time.Hour - 1, 1, "both", "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
+			{1, 1, "both", "200: 0 of 1 left, ends in 86400 s"},
+			{77 * time.Hour, 1, "both", "200: 0 of 1 left, ends in 86400 s"},
+		},
+		"what the minute refuses costs no day": {
+			{0, 1, "twice", "200: 0 of 1 left, ends in 60 s"},
+			{0, 1, "twice", "429: 0 of 1 left, ends in 60 s, retry after 60 s"},
+			{time.Minute, 1, "twice", "200: 0 of 2 left, ends in 86340 s"},
+		},
+		"what the day refuses costs no minute": {
+			{0, 30, "daily", "200: 0 of 30 left, ends in 86400 s"},
+			{24*time.Hour - 1, 5, "daily", "429: 0 of 30 left, ends in 1 s, retry after 1 s"},
+			{1, 30, "daily", "200: 0 of 30 left, ends in 86400 s"},
+			{0, 1, "daily", "429: 0 of 30 left, ends in 86400 s, retry after 86400 s"},
+		},
+		"the headers tell of the one with fewer left": {
+			{0, 40, "forty", "200: 0 of 40 left, ends in 60 s"},
+			{time.Minute, 39, "forty", "200: 1 of 40 left, ends in 60 s"},
+			{time.Minute, 1, "forty", "200: 20 of 100 left, ends in 86280 s"},
+		},
+		"on a tie they tell of the one that ends later": {
+			{0, 1, "both", "200: 0 of 1 left, ends in 86400 s"}, // the day
+			{0, 1, "twice", "200: 0 of 1 left, ends in 60 s"},
+			{24*time.Hour - 30*time.Second, 1, "twice", "200: 0 of 1 left, ends in 60 s"}, // minute
+		},
+		"of two spent ones they tell of the later to end": {
+			{0, 2, "both", "429: 0 of 1 left, ends in 86400 s, retry after 86400 s"},
+			{0, 1, "twice", "200: 0 of 1 left, ends in 60 s"},
+			{24*time.Hour - 30*time.Second, 2, "twice",
+				"429: 0 of 1 left, ends in 60 s, retry after 60 s"},
+		},
+		"Reset is rounded up": {
+			{500 * time.Millisecond, 1, "free", "200: 59 of 60 left, ends in 61 s"},
+			{500 * time.Millisecond, 1, "free", "200: 58 of 60 left, ends in 60 s"},
+		},
+		"Retry-After is rounded up and at least 1": {
+			{0, 2, "one", "429: 0 of 1 left, ends in 60 s, retry after 60 s"},
+			{time.Second - 1, 1, "one", "429: 0 of 1 left, ends in 60 s, retry after 60 s"},
+			{1, 1, "one", "429: 0 of 1 left, ends in 59 s, retry after 59 s"},
+			{59*time.Second - 1, 1, "one", "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
+		},
+	})
+	// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time
+	// that has a reading of it. Such a time differs from itself rounded to 0.
+	t.Run("they follow the wall clock", func(t *testing.T) {
+		s := newService(t, "")
+		for i := range 12 {
+			now := time.Now().Add(time.Duration(i) * time.Second)
+			for _, key := range []string{"both", "wrong"} { // let through, refused, banned; 401
+				if q, _ := s.limits.count(key, now); q.reset != q.reset.Round(0) {
+					t.Errorf("key %s: the end %v is of the monotonic clock", key, q.reset)
+				}
 			}
-			s.expectRates("forty", "429: 0 of 40 left, ends in 60 s, retry after 60 s")
-			time.Sleep(time.Minute)
 		}
-		for left := 19; left >= 0; left-- {
-			s.expectRates("forty", "200: %d of 100 left, ends in 86280 s", left)
-		}
-		s.expectRates("forty", "429: 0 of 100 left, ends in 86280 s, retry after 86280 s")
 	})
 }
 
-// A request that one window refuses is not counted in the other.
-func TestRefusedRequestsAreNotCounted(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		s.expectRates("twice", "200: 0 of 1 left, ends in 60 s")
-		// Takes none of the day.
-		s.expectRates("twice", "429: 0 of 1 left, ends in 60 s, retry after 60 s")
-		time.Sleep(time.Minute)
-		s.expectRates("twice", "200: 0 of 2 left, ends in 86340 s")
-		time.Sleep(24*time.Hour - 90*time.Second)
-		// Takes none of the minute.
-		s.expectRates("twice", "429: 0 of 2 left, ends in 30 s, retry after 30 s")
-		time.Sleep(30 * time.Second)
-		s.expectRates("twice", "200: 0 of 1 left, ends in 30 s")
-	})
-}
-
-// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time that
-// has a reading of it. Such a time differs from itself rounded to 0, which removes the reading.
-func TestWindowsFollowTheWallClock(t *testing.T) {
-	s := newService(t, "")
-	for _, key := range []string{"one", "one", "wrong"} { // let through, refused, a stranger
-		r := httptest.NewRequest("GET", "/pets", nil)
-		r.Header.Set("X-API-Key", key)
-		if q, _ := s.limits.admit(r, time.Now()); q.reset != q.reset.Round(0) {
-			t.Errorf("key %s: the end %v has a reading of the monotonic clock", key, q.reset)
-		}
+func TestCounting(t *testing.T) {
+	for _, test := range []struct {
+		rule, request string
+		cost          int
+	}{
+		{"a HEAD", "HEAD /pets/1", 1},
+		{"a wrong method", "PATCH /pets", 1},
+		{"a wrong path", "GET /nothing", 1},
+		{"an unclean path", "GET //pets", 1},
+		{"no open path", "GET /healthz", 0},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s := newService(t, "")
+			s.do(test.request, "", "Authorization: Bearer forty")
+			equal(t, "requests left after one more", 39-test.cost, s.get("forty").remaining)
+		})
 	}
+	t.Run("one that fail fails or drop drops", func(t *testing.T) {
+		s := newService(t, "")
+		s.fail.parse("1/2")
+		equal(t, "status", 503, s.get("forty").status)
+		s.drop.parse("1/1")
+		func() {
+			defer func() { recover() }()
+			s.get("forty")
+		}()
+		equal(t, "requests left after one more", 37, s.get("forty").remaining)
+	})
+	t.Run("on arrival also under delay", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s *service) {
+			s.delay = 8 * time.Second
+			var slow sync.WaitGroup
+			slow.Go(func() { s.expectRates("forty", "200: 39 of 40 left, ends in 52 s") })
+			time.Sleep(time.Second)
+			s.expectRates("forty", "200: 38 of 40 left, ends in 51 s")
+			slow.Wait()
+		})
+	})
+	t.Run("exactly under concurrency", func(t *testing.T) {
+		s := newService(t, "")
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 10_000 {
+					s.limits.count("big", time.Now())
+				}
+			})
+		}
+		all.Wait()
+		equal(t, "requests left", math.MaxInt32-80_001, s.get("big").remaining)
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	for _, test := range []struct{ rule, key, want string }{
+		{"name the minute", "free", "60 requests per minute"},
+		{"name the day", "daily", "30 requests per day"},
+		{"name the minute of strangers", "wrong", "60 requests per minute"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s := newService(t, "")
+			for range 60 {
+				s.get(test.key)
+			}
+			body, _ := io.ReadAll(s.do("GET /pets", "", "Authorization: Bearer "+test.key).Body)
+			equal(t, "error", "rate_limited: The limit of "+test.want+" is used up; "+
+				"wait for the number of seconds in Retry-After.", errorIn(body))
+		})
+	}
+
+	// A client sends requests at random moments, for ten days, and waits when it has to.
+	for rule, timeToWait := range map[string]func(rates) time.Duration{
+		"who waits for Retry-After is let through": func(got rates) time.Duration {
+			return time.Duration(got.retryAfter) * time.Second
+		},
+		"who waits for Reset after a Remaining of 0 is let through": func(got rates) time.Duration {
+			if got.remaining > 0 {
+				return 0
+			}
+			return time.Until(time.Unix(time.Now().Unix()+int64(got.resetIn), 0))
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *service) {
+				random := rand.New(rand.NewPCG(1, 2))
+				keys := []string{"forty", "daily", "free", "one", "twice"}
+				waits := map[string]int{}
+				for end := time.Now().Add(10 * 24 * time.Hour); time.Now().Before(end); {
+					key := keys[random.IntN(len(keys))]
+					for range random.IntN(100) {
+						time.Sleep(time.Duration(random.Int64N(int64(time.Second / 2))))
+						if wait := timeToWait(s.get(key)); wait > 0 {
+							time.Sleep(wait)
+							waits[key]++
+							equal(t, fmt.Sprint("status after ", wait), 200, s.get(key).status)
+							break
+						}
+					}
+				}
+				equal(t, "keys that had to wait", len(keys), len(waits))
+			})
+		})
+	}
+}
+
+// expectStatuses sends requests with a key, one after each wait, and compares the statuses.
+func (s *service) expectStatuses(key string, wait time.Duration, want ...int) {
+	s.t.Helper()
+	var got []int
+	for range want {
+		time.Sleep(wait)
+		got = append(got, s.get(key).status)
+	}
+	equal(s.t, fmt.Sprintf("statuses with the key %s, one every %v", key, wait), want, got)
 }
 
 func TestBan(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		s.expectRates("one", "200: 0 of 1 left, ends in 60 s")
-		for range 1000 { // a burst at once is one strike
-			s.expectRates("one", "429: 0 of 1 left, ends in 60 s, retry after 60 s")
-		}
-		for left := 59; left > 51; left-- {
-			time.Sleep(time.Second)
-			s.expectRates("one", "429: 0 of 1 left, ends in %d s, retry after %[1]d s", left)
-		}
-		time.Sleep(time.Second)
-		s.expectRates("one", "403: 0 of 1 left, ends in 300 s, retry after 300 s")
-		time.Sleep(5*time.Minute - time.Nanosecond)
-		s.expectRates("one", "403: 0 of 1 left, ends in 1 s, retry after 1 s")
-		time.Sleep(time.Nanosecond)
-		s.expectRates("one", "200: 0 of 1 left, ends in 60 s")
-		s.expectRates("pro", "200: 299 of 300 left, ends in 60 s") // not banned
-
-		// The day of this key is spent, but its ban reports the limit of the minute. A restart ends
-		// it.
-		s.spendDay()
-		s.expectStrikes("daily")
-		s.expectRates("daily", "403: 0 of 100 left, ends in 299 s, retry after 299 s")
-		restarted := newService(t, "")
-		restarted.expectRates("daily", "200: 29 of 30 left, ends in 86400 s")
-	})
-}
-
-// spendDay uses up the 30 requests that the key daily has a day.
-func (s *service) spendDay() {
-	for range 30 {
-		s.ask("daily")
-	}
-}
-
-// expectStrikes is for a key that is refused and has no strikes. It sends ten requests, one a
-// second: each is a strike, and the tenth is a ban.
-func (s *service) expectStrikes(key string) {
-	s.t.Helper()
-	var got []int
-	for range 10 {
-		got = append(got, s.ask(key).status)
-		time.Sleep(time.Second)
-	}
-	same(s.t, "statuses of 10 refusals", append(slices.Repeat([]int{429}, 9), 403), got)
-}
-
-func TestStrikesAreCleared(t *testing.T) {
-	nine := func(s *service) { // strikes, one a second
-		s.spendDay()
-		for range 9 {
-			same(s.t, "status", 429, s.ask("daily").status)
-			time.Sleep(time.Second)
-		}
-	}
-	for name, test := range map[string]func(*service){
-		"by a request that is let through": func(s *service) {
-			s.expectRates("one", "200: 0 of 1 left, ends in 60 s")
-			time.Sleep(51 * time.Second)
-			for left := 9; left > 0; left-- { // nine strikes
-				s.expectRates("one", "429: 0 of 1 left, ends in %d s, retry after %[1]d s", left)
-				time.Sleep(time.Second)
-			}
-			s.expectRates("one", "200: 0 of 1 left, ends in 60 s")
-			s.expectStrikes("one")
+	nine := slices.Repeat([]int{429}, 9)
+	ten := append(slices.Clip(nine), 403)
+	tenStrikes := func(s *service) { s.expectStatuses("daily", time.Second, ten...) }
+	// Each test begins with the day of the key daily spent, and no strikes.
+	for rule, test := range map[string]func(*service){
+		"the tenth strike in a row bans": tenStrikes,
+		"strikes may be rare": func(s *service) {
+			s.expectStatuses("daily", time.Hour, ten...)
 		},
-		"by the end of a ban": func(s *service) {
-			s.restart(time.Second, &options{}) // so that the ban is no pause of more than 5 s
-			s.spendDay()
-			s.expectStrikes("daily")
-			time.Sleep(4 * time.Second)
-			s.expectStrikes("daily")
+		"a burst is one strike": func(s *service) {
+			s.expectStatuses("daily", 0, slices.Repeat([]int{429}, 1000)...)
+			s.expectStatuses("daily", time.Second, ten[1:]...)
 		},
-		"by a pause of more than 5 s": func(s *service) {
-			nine(s)
-			time.Sleep(4*time.Second + time.Nanosecond)
-			s.expectStrikes("daily")
+		"a refusal within a second of a strike is none": func(s *service) {
+			s.expectStatuses("daily", 999*time.Millisecond, append(nine, ten...)...) // half of them
 		},
-		"not by a pause of 5 s": func(s *service) {
-			nine(s)
-			time.Sleep(4 * time.Second)
-			same(s.t, "status of the tenth", 403, s.ask("daily").status)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, s *service) { test(s) })
-		})
-	}
-}
-
-// Requests that arrive at the same time may be counted out of order. A second is still one strike.
-func TestStrikesOutOfOrder(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		r := httptest.NewRequest("GET", "/pets", nil)
-		r.Header.Set("X-API-Key", "one")
-		s.limits.admit(r, time.Now())
-		for range 20 {
-			for _, after := range []time.Duration{time.Second, 2 * time.Second, time.Second} {
-				_, err := s.limits.admit(r, time.Now().Add(after))
-				if e := new(Error); !errors.As(err, &e) || e.Status != 429 {
-					t.Errorf("after %v: %v", after, err)
+		"a refusal counted out of order is none": func(s *service) {
+			for i := range 60 {
+				after := []time.Duration{time.Second, 2 * time.Second}[i%2]
+				_, err := s.limits.count("daily", time.Now().Add(after))
+				if e, ok := errors.AsType[*Error](err); !ok || e.Status != 429 {
+					s.t.Errorf("after %v: %v", after, err)
 				}
 			}
-		}
-	})
-}
-
-func TestWhoIsBanned(t *testing.T) {
-	for _, test := range []struct {
-		name, key string
-		wait      time.Duration // before each request after the limit is reached
-		doubles   bool          // the wait, each time
-		banned    bool
-	}{
-		{"hammering", "daily", 10 * time.Millisecond, false, true},
-		{"each second", "daily", time.Second, false, true},
-		{"every 5 s", "daily", 5 * time.Second, false, true},
-		{"every 6 s", "daily", 6 * time.Second, false, false},
-		{"exponential backoff, day used up", "daily", time.Second, true, false},
-		{"exponential backoff, minute used up", "forty", time.Second, true, false},
-		{"a stranger", "wrong", time.Second, false, false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, s *service) {
-				for range 100 {
-					s.ask(test.key)
-				}
-				banned, wait := false, test.wait
-				for end := time.Now().Add(time.Hour / 2); time.Now().Before(end) && !banned; {
+		},
+		"a request that is let through clears the strikes": func(s *service) {
+			s.expectStatuses("one", 0, 200)
+			time.Sleep(50 * time.Second)
+			s.expectStatuses("one", time.Second, append(nine, 200)...)
+			s.expectStatuses("one", time.Second, ten...)
+		},
+		"its end clears the strikes": func(s *service) {
+			tenStrikes(s)
+			time.Sleep(299 * time.Second)
+			tenStrikes(s)
+		},
+		"a request during it is no strike and does not prolong it": func(s *service) {
+			tenStrikes(s)
+			s.expectStatuses("daily", time.Second, slices.Repeat([]int{403}, 299)...)
+			tenStrikes(s)
+		},
+		"its headers tell its end and the limit of the minute": func(s *service) {
+			tenStrikes(s)
+			s.expectRates("daily", "403: 0 of 100 left, ends in 300 s, retry after 300 s")
+			time.Sleep(300*time.Second - 1)
+			s.expectRates("daily", "403: 0 of 100 left, ends in 1 s, retry after 1 s")
+			s.expectStatuses("daily", 1, 429)
+		},
+		"spares other keys": func(s *service) {
+			tenStrikes(s)
+			s.expectStatuses("free", 0, 200)
+		},
+		"a restart ends it and begins the windows anew": func(s *service) {
+			tenStrikes(s)
+			newService(s.t, "").expectRates("daily", "200: 29 of 30 left, ends in 86400 s")
+		},
+		"who waits as told is never banned": func(s *service) {
+			for range 100 {
+				s.expectStatuses("one", 0, 200, 429)
+				time.Sleep(time.Duration(s.get("one").retryAfter) * time.Second)
+			}
+		},
+		"who doubles the wait is never banned for the minute": func(s *service) {
+			s.expectStatuses("one", 0, 200)
+			for range 100 {
+				status := s.get("one").status
+				for wait := time.Second; status == 429; wait *= 2 {
 					time.Sleep(wait)
-					banned = s.ask(test.key).status == 403
-					if test.doubles {
-						wait *= 2
-					}
+					status = s.get("one").status
 				}
-				same(t, "banned", test.banned, banned)
+				equal(s.t, "status after the waits", 200, status)
+			}
+		},
+		"who asks each second is banned within 20 seconds": func(s *service) {
+			for offset := range 60 { // from the beginning of the minute that is spent
+				s.setMinute(time.Minute)
+				s.get("one")
+				time.Sleep(time.Duration(offset) * time.Second)
+				for seconds := 0; s.get("one").status != 403; seconds++ {
+					if seconds == 20 {
+						s.t.Fatalf("it takes longer from second %d of the minute on", offset)
+					}
+					time.Sleep(time.Second)
+				}
+			}
+		},
+		"a stranger is never banned": func(s *service) {
+			s.expectStatuses("wrong", 0, slices.Repeat([]int{401}, 60)...)
+			s.expectStatuses("wrong", time.Second, slices.Repeat([]int{429}, 59)...)
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *service) {
+				s.play(step{0, 30, "daily", "200: 0 of 30 left, ends in 86400 s"})
+				test(s)
 			})
 		})
 	}
 }
 
-func TestExactUnderConcurrency(t *testing.T) {
-	s := freshService(t)
-	for key, limit := range map[string]int{"forty": 40, "daily": 30, "free": 60, "a stranger": 60} {
-		var statuses [200]int
-		var all sync.WaitGroup
-		for i := range statuses {
-			all.Go(func() { statuses[i] = s.ask(key).status })
-		}
-		all.Wait()
-		within := slices.DeleteFunc(statuses[:], func(status int) bool { return status == 429 })
-		same(t, key+": requests within the limit", limit, len(within))
-	}
-}
-
-func TestKeyOfARequest(t *testing.T) {
-	s := freshService(t)
-	for _, test := range []struct {
-		authorization, apiKey string
-		valid                 bool
-	}{
-		{"Bearer big", "", true},
-		{"bearer big", "", true},
-		{"BEARER   big", "", true},
-		{"", "big", true},
-		{"Bearer big", "wrong", true},
-		{"Bearer wrong", "big", false},
-		{"Basic big", "big", false},
-		{"Bearer", "", false},
-		{"Bearer big x", "", false},
-		{"Bearerbig", "", false},
-		{"big", "", false},
-		{"Bearer BIG", "", false},
-		{"", "wrong", false},
-		{"", "", false},
-	} {
-		for _, target := range []string{"/pets", "/pets/x", "/nothing"} {
-			authorization, apiKey := "Authorization: "+test.authorization, "X-API-Key: "+test.apiKey
-			resp := s.do("GET "+target, "", authorization, apiKey)
-			what := target + ", " + authorization + ", " + apiKey
-			same(t, what+": not 401", test.valid, resp.StatusCode != 401)
-			if !test.valid { // a stranger cannot tell which paths exist
-				body, _ := io.ReadAll(resp.Body)
-				want := "A valid API key is required; send it as Authorization: Bearer KEY."
-				same(t, what+": message", want, message(body))
-				same(t, what+": WWW-Authenticate", "Bearer", resp.Header.Get("WWW-Authenticate"))
-			}
-		}
-	}
-}
-
-// All strangers share one window, whatever their address, key and header. It begins with the first
-// of them after the one before it ended. Open paths cost nothing, and a valid key passes.
 func TestStrangers(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		time.Sleep(30 * time.Second)
-		for range 100 {
-			s.do("GET /", "", "Authorization")
-			s.do("GET /healthz", "", "Authorization: Bearer wrong")
-		}
-		s.expectRates("wrong", "401: 59 of 60 left, ends in 60 s")
-		time.Sleep(59 * time.Second)
-		for left := 58; left >= 0; left-- {
+	playEach(t, time.Minute, map[string][]step{
+		"get 401 for a minute of the Free plan and then 429": {
+			{30 * time.Second, 1, "wrong", "401: 59 of 60 left, ends in 60 s"},
+			{59 * time.Second, 59, "wrong", "401: 0 of 60 left, ends in 1 s"},
+			{0, 1, "wrong", "429: 0 of 60 left, ends in 1 s, retry after 1 s"},
+			{time.Second, 1, "wrong", "401: 59 of 60 left, ends in 60 s"},
+		},
+		"do not keep a valid key out": {
+			{0, 61, "wrong", "429: 0 of 60 left, ends in 60 s, retry after 60 s"},
+			{0, 1, "free", "200: 59 of 60 left, ends in 60 s"},
+		},
+	})
+	t.Run("share one window and no memory", func(t *testing.T) {
+		s := newService(t, "")
+		accounts := len(s.limits.accounts)
+		for left := 59; left >= 0; left-- {
 			r := httptest.NewRequest("GET", "/pets", nil)
 			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", left)
 			r.Header.Set("X-Forwarded-For", r.RemoteAddr)
-			want := fmt.Sprintf("401: %d of 60 left, ends in 1 s", left)
-			same(t, r.RemoteAddr, want, ratesOf(s.exchange(r)).String())
+			r.Header.Set([]string{"X-API-Key", "Cookie"}[left%2], fmt.Sprint("guess", left))
+			equal(t, r.RemoteAddr+": left", left, ratesOf(s.exchange(r)).remaining)
 		}
-		s.expectRates("wrong", "429: 0 of 60 left, ends in 1 s, retry after 1 s")
-		s.expectRates("free", "200: 59 of 60 left, ends in 60 s")
-		time.Sleep(time.Second - time.Nanosecond)
-		s.expectRates("guess", "429: 0 of 60 left, ends in 1 s, retry after 1 s")
-		time.Sleep(time.Nanosecond)
-		s.expectRates("guess", "401: 59 of 60 left, ends in 60 s")
+		equal(t, "accounts", accounts, len(s.limits.accounts))
 	})
 }
 
-// The demo keys count only in requests whose Host a web page with a name of its own cannot have.
-func TestHostOfTheDemoKeys(t *testing.T) {
-	s := newService(t, "")
-	limits, _ := newLimits(nil, time.Minute, "pets.test")
-	s.Server = newServer(s.store, limits, s.logger, &options{})
-	const where = "The demo keys count only if the host of the URL is localhost, "
-	for _, test := range []struct {
-		host  string
-		valid bool
-	}{
-		{"localhost", true}, {"localhost:8080", true}, {"LOCALHOST:1", true},
-		{"127.0.0.1", true}, {"127.0.0.1:8080", true}, {"192.0.2.1:80", true},
-		{"[::1]", true}, {"[::1]:8080", true}, {"pets.test", true}, {"Pets.test:8080", true},
-		{"evil.example", false}, {"evil.example:8080", false}, {"localhost.evil.example", false},
-		{"127.0.0.1.evil.example", false}, {"evil.example:localhost", false}, {"pets.tes", false},
-		{"", false},
-	} {
-		ask := func(key string) (*http.Response, string) {
-			r := httptest.NewRequest("GET", "/pets", nil)
-			r.Host = test.host
-			r.Header.Set("Authorization", "Bearer "+key)
-			resp := s.exchange(r)
-			body, _ := io.ReadAll(resp.Body)
-			return resp, message(body)
-		}
-		t.Run(test.host, func(t *testing.T) {
-			resp, told := ask("demo-pro")
-			same(t, "demo-pro: not 401", test.valid, resp.StatusCode != 401)
-			same(t, "demo-pro: says where", !test.valid, strings.HasPrefix(told, where))
-			resp, told = ask("wrong")
-			same(t, "wrong: status", 401, resp.StatusCode)
-			same(t, "wrong: says where", !test.valid, strings.HasPrefix(told, where))
-			same(t, "wrong: limit", "60", resp.Header.Get("X-RateLimit-Limit"))
+func TestMinute(t *testing.T) {
+	playEach(t, 2*time.Second, map[string][]step{
+		"is the minute of a key": {
+			{0, 2, "one", "429: 0 of 1 left, ends in 2 s, retry after 2 s"},
+			{2 * time.Second, 1, "one", "200: 0 of 1 left, ends in 2 s"},
+		},
+		"is the minute of strangers": {
+			{0, 61, "wrong", "429: 0 of 60 left, ends in 2 s, retry after 2 s"},
+			{2 * time.Second, 1, "wrong", "401: 59 of 60 left, ends in 2 s"},
+		},
+		"changes no day": {
+			{0, 1, "both", "200: 0 of 1 left, ends in 86400 s"},
+			{2 * time.Second, 1, "both", "429: 0 of 1 left, ends in 86398 s, retry after 86398 s"},
+		},
+	})
+	t.Run("is a fifth of a ban", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s *service) {
+			s.setMinute(2 * time.Second)
+			s.expectStatuses("daily", 0, slices.Repeat([]int{200}, 30)...)
+			s.expectStatuses("daily", time.Second, slices.Repeat([]int{429}, 9)...)
+			time.Sleep(time.Second)
+			s.expectRates("daily", "403: 0 of 100 left, ends in 10 s, retry after 10 s")
+			s.expectStatuses("daily", 10*time.Second-1, 403)
+			s.expectStatuses("daily", 1, 429)
 		})
-	}
+	})
 }
 
 func TestKeysFile(t *testing.T) {
 	const (
-		array          = "The keys must be a JSON array of one or more objects."
-		visible        = "entry 1: key must be visible ASCII characters without spaces."
-		figures        = "entry 1: This plan needs perMinute and perDay, from 1 to 2147483647."
-		enterpriseOnly = "entry 1: perMinute and perDay are for the enterprise plan only."
-		integer        = " must be a 64-bit integer without fraction or exponent."
-		enterprise     = `[{"key":"secret","plan":"enterprise"`
+		array   = "keys must be an array."
+		visible = "1: key must be visible ASCII characters without spaces."
+		figures = "1: perMinute and perDay must be from 1 to 2147483647."
+		integer = "it must be a 64-bit integer without fraction or exponent."
+		ownPlan = `[{"key":"secret","plan":"enterprise"`
 	)
-	for _, test := range []struct{ keys, want string }{
-		{`[{"key":"a","plan":"free"},` + "\n" + `{"key":"b","plan":"pro"}]`, ``},
-		{`[{"key":"!~","plan":"free"}]`, ``}, // the first and the last visible ASCII character
-		{enterprise + `,"perMinute":1,"perDay":1}]`, ``},
-		{enterprise + `,"perMinute":2147483647,"perDay":2147483647}]`, ``},
-		{``, "The JSON is empty."},
-		{`[]`, array},
-		{`null`, array},
-		{`{"key":"secret","plan":"free"}`, array},
-		{`[] []`, "The JSON is malformed in line 1, at byte 4: invalid character '[' " +
-			"after top-level value."},
-		{`["secret"]`, "entry 1: The JSON must be one object."},
-		{`[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`,
-			"entry 2: The key is given twice."},
-		{`[{"key":"a","plan":"free"},{"key":"secret"}]`,
-			"entry 2: plan is missing; it must be a string."},
-		{`[{"plan":"free"}]`, "entry 1: key is missing; it must be a string."},
-		{`[{"plan":"free","plan":"free"}]`,
-			`entry 1: The field "plan" is given twice; leave one out.`},
-		{`[{"key":"secret","plan":null}]`, "entry 1: plan must be a string."},
-		{`[{"key":"secret","plan":"gold"}]`,
-			"entry 1: plan must be free, pro, business or enterprise."},
-		{`[{"key":"secret","color":1}]`, `entry 1: The field "color" is unknown; leave it out.`},
-		{`[{"key":"","plan":"free"}]`, visible},
-		{`[{"key":"sec ret","plan":"free"}]`, visible},
-		{`[{"key":"secret\u007f","plan":"free"}]`, visible},
-		{`[{"key":"sécret","plan":"free"}]`, visible},
-		{`[{"key":"secret","plan":"free","perDay":5}]`, enterpriseOnly},
-		{`[{"key":"secret","plan":"pro","perMinute":5}]`, enterpriseOnly},
-		{enterprise + `}]`, figures},
-		{enterprise + `,"perMinute":1}]`, figures},
-		{enterprise + `,"perDay":1}]`, figures},
-		{enterprise + `,"perMinute":0,"perDay":1}]`, figures},
-		{enterprise + `,"perMinute":1,"perDay":0}]`, figures},
-		{enterprise + `,"perMinute":2147483648,"perDay":1}]`, figures},
-		{enterprise + `,"perMinute":1,"perDay":2147483648}]`, figures},
-		{enterprise + `,"perMinute":1.5,"perDay":1}]`, "entry 1: perMinute" + integer},
-		{enterprise + `,"perMinute":1,"perDay":null}]`, "entry 1: perDay" + integer},
+	for _, test := range []struct{ rule, keys, want string }{
+		{"visible ASCII", `[{"key":"!~","plan":"free"}]`, "<nil>"},
+		{"lowest figures", ownPlan + `,"perMinute":1,"perDay":1}]`, "<nil>"},
+		{"highest figures", ownPlan + `,"perMinute":2147483647,"perDay":2147483647}]`, "<nil>"},
+		{"no keys", `[]`, "keys must have at least one record."},
+		{"no array", `{"key":"secret","plan":"free"}`, array},
+		{"malformed", "[\n",
+			"The JSON is malformed in line 1, at byte 2: unexpected end of JSON input."},
+		{"byte order mark", "\ufeff[]", "The JSON begins with a byte order mark; remove it."},
+		{"no object", `["secret"]`, "1: The JSON must be one object."},
+		{"repeated key", `[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`,
+			"2: The key is given twice."},
+		{"missing key", `[{"plan":"free"}]`, "1: key is missing; it must be a string."},
+		{"missing plan", `[{"key":"a","plan":"free"},{"key":"secret"}]`,
+			"2: plan is missing; it must be a string."},
+		{"unknown plan", `[{"key":"secret","plan":"gold"}]`,
+			"1: plan must be free, pro, business or enterprise."},
+		{"unknown field", `[{"key":"secret","color":1}]`,
+			`1: The field "color" is unknown here; leave it out.`},
+		{"empty key", `[{"key":"","plan":"free"}]`, visible},
+		{"space in a key", `[{"key":"sec ret","plan":"free"}]`, visible},
+		{"invisible key", `[{"key":"secret\u007f","plan":"free"}]`, visible},
+		{"key not in ASCII", `[{"key":"sécret","plan":"free"}]`, visible},
+		{"figures of a fixed plan", `[{"key":"secret","plan":"pro","perMinute":5,"perDay":5}]`,
+			`1: The field "perDay" is unknown here; leave it out.`},
+		{"missing minute", ownPlan + `,"perDay":1}]`, "1: perMinute is missing; " + integer},
+		{"missing day", ownPlan + `,"perMinute":1}]`, "1: perDay is missing; " + integer},
+		{"minute below 1", ownPlan + `,"perMinute":0,"perDay":1}]`, figures},
+		{"day below 1", ownPlan + `,"perMinute":1,"perDay":0}]`, figures},
+		{"minute too large", ownPlan + `,"perMinute":2147483648,"perDay":1}]`, figures},
+		{"day too large", ownPlan + `,"perMinute":1,"perDay":2147483648}]`, figures},
 	} {
-		t.Run(test.keys, func(t *testing.T) {
-			got := ""
-			if _, err := newLimits([]byte(test.keys), time.Minute, ""); err != nil {
-				got = err.Error()
-			}
-			same(t, "error", test.want, got)
+		t.Run(test.rule, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "keys.json")
+			writeFile(t, path, test.keys)
+			_, err := newLimits(path, time.Minute)
+			got := strings.NewReplacer(path+": ", "", "keys, record ", "").Replace(fmt.Sprint(err))
+			equal(t, "error", test.want, got)
 		})
 	}
-}
-
-// The README, the workshop and the reference offer these keys, with the limits of their plans.
-func TestDemoKeys(t *testing.T) {
-	limits, err := newLimits(nil, time.Minute, "localhost")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, key := range []string{"demo-free", "demo-pro", "demo-business", "demo-enterprise"} {
-		if c := limits.clients[sha256.Sum256([]byte(key))]; c != nil {
-			got[key] = fmt.Sprint(c.minute.limit, " ", c.day.limit)
-		}
-	}
-	same(t, "limits", map[string]string{
-		"demo-free":       "60 1000",
-		"demo-pro":        "300 10000",
-		"demo-business":   "1000 100000",
-		"demo-enterprise": "5000 1000000",
-	}, got)
-	same(t, "number of keys", len(got), len(limits.clients))
-}
-
-// Who waits as long as Retry-After says always succeeds, at whatever moment the refusal came. So
-// does who waits until X-RateLimit-Reset once none remains.
-func TestWaits(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service) {
-		random := rand.New(rand.NewPCG(1, 2))
-		waits := map[int]int{} // how many, by status
-		for end := time.Now().Add(30 * 24 * time.Hour); time.Now().Before(end); {
-			key := []string{"forty", "daily", "free", "one"}[random.IntN(4)]
-			told := s.ask(key)
-			switch {
-			case told.status == 429:
-				time.Sleep(time.Duration(told.retryAfter) * time.Second)
-			case told.remaining == 0 && random.IntN(2) == 0:
-				reset := time.Now().Unix() + int64(told.resetIn)
-				time.Sleep(time.Until(time.Unix(reset, 0)))
-			default:
-				time.Sleep(time.Duration(random.Int64N(int64(time.Second))))
-				continue
-			}
-			waits[told.status]++
-			if got := s.ask(key); got.status != 200 {
-				t.Errorf("%s: %v after %v", key, got, told)
-			}
-		}
-		if waits[429] < 10 || waits[200] < 10 {
-			t.Errorf("too few waits: %v", waits)
-		}
-	})
 }

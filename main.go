@@ -1,6 +1,6 @@
-// Petstore is a pet store API for demos, training and test suites: pets, categories, orders and
-// stock over HTTP with JSON bodies, behind API keys with rate limits, kept in memory and in one
-// JSON file.
+// Petstore is a sample pet store API for demos, training and test suites. It serves pets,
+// categories, orders and stock as JSON over HTTP, limits the requests of each API key, and keeps
+// its records in memory and in one JSON file.
 //
 // Usage:
 //
@@ -9,30 +9,32 @@
 // The flags are:
 //
 //	-addr HOST:PORT
-//		listen there (default localhost:8080); port 0 picks a free port
+//		Listen on this address (default localhost:8080). Port 0 picks a free port. Without
+//		-keys it must be a loopback address.
 //	-data FILE
-//		keep the records in this file (default petstore.json); if empty, keep nothing on disk
+//		Keep the records in this file (default petstore.json). With -data '' nothing is kept
+//		on disk.
 //	-keys FILE
-//		read the API keys from this file; without it there are four public demo keys, -addr
-//		must be a loopback address, and the keys count only in requests whose Host is localhost,
-//		an IP address or the host in -addr
+//		Read the API keys from this file. Without it there are four public demo keys:
+//		demo-free, demo-pro, demo-business and demo-enterprise. They count only in requests to
+//		localhost or an IP address.
 //	-minute DURATION
-//		how long a minute of the limits lasts, from 1s to 1m (default 1m), so that tests need
-//		not wait: 2s for a 429; 15s for a ban, which takes ten seconds of refusals in a row and
-//		lasts five of these minutes
+//		Let a minute of the limits last this long, from 1s to 1m (default 1m), so that a test
+//		need not wait for it. A ban lasts five of these minutes.
 //	-cors-origin ORIGIN
-//		let web pages of this origin call the API, such as https://example.com
+//		Let web pages of this origin, such as https://example.com, call the API. With the demo
+//		keys, pages of this computer always may.
 //	-delay DURATION
-//		hold back each response of the API for that long (default 0, at most 8s), to show how a
-//		client waits
+//		Hold back each response of the API for this long (default 0, at most 8s).
 //	-fail M/N
-//		of every N requests of the API that the limits let through, fail the first M with 503,
-//		and change nothing, to show how a client retries; 2/3 fails two in a row
+//		Of every N requests of the API, respond to the first M with 503, and change nothing.
 //	-drop M/N
-//		of every N requests of the API that are carried out, and saved, close the connection of
-//		the first M without a response, to show what a client does when it cannot know
+//		Of every N successful requests of the API, close the connection of the first M without
+//		a response. What they change is saved.
 //	-v
-//		log each request: method, path, status or "dropped", duration
+//		Log each request: method, path, status and duration.
+//
+// Requests that the limits refuse are neither delayed nor counted by -fail and -drop.
 //
 // The keys file is a JSON array:
 //
@@ -42,20 +44,19 @@
 //	]
 //
 // The plans are free (60 requests per minute, 1000 per day), pro (300, 10000), business (1000,
-// 100000) and enterprise, whose limits are set for each key.
+// 100000) and enterprise, which sets the limits of each key.
 //
-// The records file is a JSON object with the arrays categories, pets, orders and inventory, each as
-// the API lists it, and lastCategoryId, lastPetId and lastOrderId, the last ids assigned. Each may
-// be left out. It can be edited while the server is down.
+// The data file is a JSON object with the arrays categories, pets and orders, and the last ids
+// assigned: lastCategoryId, lastPetId and lastOrderId. Each of them may be left out. It can be
+// edited while the server is down.
 //
-// SIGINT and SIGTERM stop the server: it finishes the requests in flight, for 10 seconds at most. A
-// second signal stops it at once. The exit code is 0 after such a stop, 1 if the server cannot
-// start or keep running, and 2 for a bad flag.
+// SIGINT and SIGTERM stop the server. It finishes the requests in flight, for at most 10 seconds,
+// and exits with 0. A second signal stops it at once. The exit code is 1 if the server cannot start
+// or keep running, and 2 for a bad flag.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -74,14 +75,14 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)   // stop catching signals, so that a second one ends the process
-	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more must not end the server
+	signal.Ignore(syscall.SIGPIPE) // keep running when nobody reads the log
 	os.Exit(run(ctx, os.Args[1:], os.Stderr))
 }
 
-// run starts the server, serves until ctx is done, and returns the exit code.
+// run serves until ctx is done, and returns the exit code.
 func run(ctx context.Context, args []string, stderr io.Writer) int {
 	cfg, err := parseFlags(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
+	if err == flag.ErrHelp {
 		return 0
 	}
 	if err != nil {
@@ -105,18 +106,18 @@ type config struct {
 func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	c := new(config)
 	flags := flag.NewFlagSet("petstore", flag.ContinueOnError)
-	flags.StringVar(&c.addr, "addr", "localhost:8080", "listen on `HOST:PORT`; 0 is a free port")
-	flags.StringVar(&c.data, "data", "petstore.json", "keep the records in `FILE`; '': in memory")
-	flags.StringVar(&c.keys, "keys", "", "read the API keys from `FILE`; '': the public demo keys")
-	flags.DurationVar(&c.minute, "minute", time.Minute, "a minute of the limits, from 1s")
-	flags.StringVar(&c.origin, "cors-origin", "", "let web pages of `ORIGIN` call the API")
-	flags.DurationVar(&c.delay, "delay", 0, "hold back each response of the API, at most 8s")
-	flags.Var(&c.fail, "fail", "of every N requests that are let through, fail M: `M/N`")
-	flags.Var(&c.drop, "drop", "of every N requests carried out, leave M without response: `M/N`")
+	flags.StringVar(&c.addr, "addr", "localhost:8080", "listen on `HOST:PORT`; port 0 picks one")
+	flags.StringVar(&c.data, "data", "petstore.json", "keep the records in `FILE`; '' for no file")
+	flags.StringVar(&c.keys, "keys", "", "read the API keys from `FILE`, not the public demo keys")
+	flags.DurationVar(&c.minute, "minute", time.Minute, "let a minute of the limits be `DURATION`")
+	flags.StringVar(&c.corsOrigin, "cors-origin", "", "let web pages of `ORIGIN` call the API")
+	flags.DurationVar(&c.delay, "delay", 0, "hold back each response for `DURATION`, at most 8s")
+	flags.Func("fail", "respond to `M/N` of the requests with 503: M of every N", c.fail.parse)
+	flags.Func("drop", "do not respond to `M/N` of the successful requests", c.drop.parse)
 	flags.BoolVar(&c.verbose, "v", false, "log each request")
 	flags.SetOutput(io.Discard) // run prints one line for a bad flag
 	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
+	if err == flag.ErrHelp {
 		flags.SetOutput(stderr)
 		flags.Usage()
 	}
@@ -132,30 +133,31 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	if c.delay < 0 || c.delay > 8*time.Second { // a shutdown waits for 10
 		return nil, fmt.Errorf("-delay must be from 0 to 8s, not %v", c.delay)
 	}
-	if c.origin != "" && !isOrigin(c.origin) {
-		return nil, fmt.Errorf("-cors-origin must be like https://example.com, not %q", c.origin)
+	origin := regexp.MustCompile( // as browsers send it (RFC 6454)
+		`^[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]*)?$`)
+	defaultPort := regexp.MustCompile(`^http:.*:80$|^https:.*:443$`)
+	if c.corsOrigin != "" &&
+		(!origin.MatchString(c.corsOrigin) || defaultPort.MatchString(c.corsOrigin)) {
+		return nil, fmt.Errorf("-cors-origin must be a scheme and a host, such as "+
+			"https://example.com, without a path, a final slash or a default port, not %q",
+			c.corsOrigin)
 	}
 	return c, nil
 }
 
-// isOrigin reports whether text is an origin as browsers send it (RFC 6454): a scheme and a host,
-// with a port if need be, in small letters, and no path.
-var isOrigin = regexp.MustCompile(
-	`^[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]*)?$`).MatchString
-
 // serve serves until ctx is done. Then it finishes the requests in flight.
 func serve(ctx context.Context, c *config, stderr io.Writer) error {
-	// The heap may grow to five times what is in use, unless GOGC is set. With the default, twice,
+	// Let the heap grow to five times what is in use, unless GOGC is set. With the default, twice,
 	// a list of 100 pets costs a quarter more processor time.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
 	logger := log.New(stderr, "", log.LstdFlags)
-	limits, err := readKeys(c)
+	limits, err := newLimits(c.keys, c.minute)
 	if err != nil {
 		return err
 	}
-	// A busy port is found out before the store is opened, so that no file is left behind.
+	// Listen before the store is opened, so that a busy port leaves no file behind.
 	listener, err := listen(c.addr, limits.demo)
 	if err != nil {
 		return err
@@ -165,17 +167,16 @@ func serve(ctx context.Context, c *config, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c.baseURL = urlOf(listener, c.addr)
+	c.baseURL = urlOf(listener.Addr().(*net.TCPAddr), c.addr, limits.demo)
 	exampleKey := "KEY"
 	if limits.demo {
 		exampleKey = "demo-free"
 	}
-	fmt.Fprintf(stderr, "Petstore API: %s\n", c.baseURL)
-	fmt.Fprintf(stderr, "Reference:    %s/\n", c.baseURL)
-	fmt.Fprintf(stderr, "Try:          curl -i -H \"Authorization: Bearer %s\" %s/pets\n",
-		exampleKey, c.baseURL)
-
-	server := httpServer(newServer(store, limits, logger, &c.options))
+	fmt.Fprintf(stderr, `Petstore API: %[1]s
+Reference:    %[1]s/
+Try:          curl -i -H "Authorization: Bearer %[2]s" %[1]s/pets
+`, c.baseURL, exampleKey)
+	server := httpServer(newServer(store, limits, logger, c.options))
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -187,11 +188,11 @@ func serve(ctx context.Context, c *config, stderr io.Writer) error {
 	}
 }
 
-// httpServer returns a server that drops slow clients. They have 5 seconds to send the request, and
-// 10 seconds (and the delay) from the end of its header to read the response. A write waits for its
-// turn within them; one that is cut off may have been saved.
+// httpServer returns a server that closes the connections of slow clients. A client has 5 seconds
+// to send a request. It then has 10 seconds, plus the delay, to get the whole response, also if a
+// write has to wait for others before it. A write whose client is cut off may have been saved.
 func httpServer(api *Server) *http.Server {
-	return &http.Server{
+	server := &http.Server{
 		Handler:        api,
 		ReadTimeout:    5 * time.Second,
 		WriteTimeout:   10*time.Second + api.delay,
@@ -199,6 +200,10 @@ func httpServer(api *Server) *http.Server {
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       api.logger,
 	}
+	// Many clients, such as Go's, send a GET again by themselves if a connection that was kept
+	// alive is closed, and so hide the drop.
+	server.SetKeepAlivesEnabled(api.drop.n == 0)
+	return server
 }
 
 // shutDown accepts no more connections and finishes the requests in flight. Those that take longer
@@ -207,37 +212,20 @@ func shutDown(server *http.Server, logger *log.Logger) {
 	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if server.Shutdown(grace) != nil {
-		logger.Print("stopping, although some requests are not finished")
+		logger.Print("stopping with requests in flight")
 		server.Close()
 	}
 }
 
-// readKeys reads the keys file, or takes the demo keys if there is none.
-func readKeys(c *config) (*Limits, error) {
-	host, _, _ := net.SplitHostPort(c.addr)
-	if c.keys == "" {
-		return newLimits(nil, c.minute, host)
-	}
-	keys, err := os.ReadFile(c.keys)
-	if err != nil {
-		return nil, err
-	}
-	limits, err := newLimits(keys, c.minute, host)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.keys, err)
-	}
-	return limits, nil
-}
-
 // listen listens on an address. With the demo keys, it must be a loopback address.
-func listen(address string, demo bool) (*net.TCPListener, error) {
-	resolved, err := net.ResolveTCPAddr("tcp", address)
+func listen(addr string, demo bool) (net.Listener, error) {
+	resolved, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	if demo && !resolved.IP.IsLoopback() {
-		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public: "+
-			"pass -keys FILE too", address)
+		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public; "+
+			"pass -keys FILE too", addr)
 	}
 	listener, err := net.ListenTCP("tcp", resolved)
 	if err != nil {
@@ -246,13 +234,15 @@ func listen(address string, demo bool) (*net.TCPListener, error) {
 	return listener, nil
 }
 
-// urlOf returns the URL of the server, with the host that the user gave or, if it listens on all
-// addresses, localhost.
-func urlOf(listener *net.TCPListener, addr string) string {
+// urlOf returns the URL of the server, with the host in addr unless that is all addresses or a host
+// under which the demo keys do not count.
+func urlOf(bound *net.TCPAddr, addr string, demo bool) string {
 	host, _, _ := net.SplitHostPort(addr)
-	bound := listener.Addr().(*net.TCPAddr)
 	if bound.IP.IsUnspecified() {
 		host = "localhost"
+	}
+	if demo && !isOurHost(host) {
+		host = bound.IP.String()
 	}
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(bound.Port))
 }

@@ -9,149 +9,30 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
+	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// binary builds the program once for all tests that run it, if any does.
-var binary = sync.OnceValues(func() (path string, err error) {
-	if binaryDirectory, err = os.MkdirTemp("", "petstore"); err != nil {
-		return "", err
-	}
-	build := exec.Command("go", "build", "-o", binaryDirectory+string(filepath.Separator), ".")
-	build.Env = append(os.Environ(), buildFlags)
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return filepath.Join(binaryDirectory, "petstore"), nil // on Windows, os/exec finds petstore.exe
-})
-
-var binaryDirectory string // empty if no test has run the program
-
-// buildFlags make a binary that depends on the sources alone, so that a second build of them is a
-// cached one.
-const buildFlags = "GOFLAGS=-trimpath -buildvcs=false"
-
-func TestMain(m *testing.M) {
-	if responses := os.Getenv("PETSTORE_BARE"); responses != "" {
-		serveBare(strings.Split(responses, "\x1e"))
-	}
-	code := m.Run()
-	os.RemoveAll(binaryDirectory)
-	os.Exit(code)
-}
-
-// A process is the built program, serving.
-type process struct {
-	*exec.Cmd
-	url    string
-	stderr bytes.Buffer
-	read   chan bool // closed at the end of stderr
-}
-
-// start runs the program on a free port and waits until it serves.
-func start(t testing.TB, args ...string) *process {
-	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return startCommand(t, exec.Command(path, append([]string{"-addr", "localhost:0"}, args...)...))
-}
-
-func startCommand(t testing.TB, cmd *exec.Cmd) *process {
-	t.Helper()
-	p := &process{Cmd: cmd, read: make(chan bool)}
-	pipe, err := p.Cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Process.Kill() })
-	lines := bufio.NewReader(pipe)
-	for p.url == "" {
-		line, err := lines.ReadString('\n')
-		p.stderr.WriteString(line)
-		if err != nil {
-			t.Fatalf("the program ended: %s", p.stderr.String())
-		}
-		p.url, _ = strings.CutPrefix(strings.TrimSpace(line), "Petstore API: ")
-		if !strings.HasPrefix(p.url, "http") {
-			p.url = ""
-		}
-	}
-	go func() {
-		io.Copy(&p.stderr, lines)
-		close(p.read)
-	}()
-	return p
-}
-
-// unlimitedKeys writes a keys file with the key unlimited, whose limits no test can reach.
-func unlimitedKeys(t testing.TB, directory string) string {
-	t.Helper()
-	path := filepath.Join(directory, "keys.json")
-	keys := `[{"key":"unlimited","plan":"enterprise","perMinute":1000000000,"perDay":1000000000}]`
-	write(t, path, keys)
-	return path
-}
-
-// end waits for the end of the program and returns its exit code and all that it printed.
-func (p *process) end() (int, string) {
-	<-p.read
-	p.Wait()
-	return p.ProcessState.ExitCode(), p.stderr.String()
-}
-
-// send sends a request with a key, and returns the status and the body of the response.
-func send(t testing.TB, method, url, key, body string) (int, string) {
-	t.Helper()
-	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	got, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(got)
-}
-
-// do sends a request, given as method and path, with a demo key.
-func (p *process) do(t testing.TB, request, body string) (int, string) {
-	t.Helper()
-	method, path, _ := strings.Cut(request, " ")
-	return send(t, method, p.url+path, "demo-enterprise", body)
-}
-
 // runHere calls run in this process, and waits until it serves. stop makes it end, and returns the
 // exit code and all that it printed.
-func runHere(t testing.TB, args ...string) (url string, stop func() (code int, printed string)) {
+func runHere(t *testing.T, args ...string) (url string, stop func() (code int, printed string)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	printed, stderr := io.Pipe()
+	reader, stderr := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
 		code <- run(ctx, args, stderr)
 		stderr.Close()
 	}()
-	lines := bufio.NewReader(printed)
+	lines := bufio.NewReader(reader)
 	first, err := lines.ReadString('\n')
 	url, serves := strings.CutPrefix(strings.TrimSpace(first), "Petstore API: ")
 	if err != nil || !serves {
@@ -163,55 +44,263 @@ func runHere(t testing.TB, args ...string) (url string, stop func() (code int, p
 		rest <- string(text)
 	}()
 	return url, func() (int, string) {
-		http.DefaultClient.CloseIdleConnections()
 		cancel()
 		return <-code, first + <-rest
 	}
 }
 
-// needSignals skips a test that sends one to the program.
-func needSignals(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no SIGTERM")
+// visit sends a GET from a web page with a key on a connection of its own, and returns the response
+// and its body. A response that is lost has the status 0.
+func visit(url, key string) (*http.Response, string) {
+	r, _ := http.NewRequest("GET", url, nil)
+	r.Close = true // on a connection that was used before, net/http would send it a second time
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Origin", "https://shop.example")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return &http.Response{}, ""
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	return resp, string(body)
+}
+
+func TestHelp(t *testing.T) {
+	var help bytes.Buffer
+	code := run(t.Context(), []string{"-h"}, &help)
+	t.Run("exits with 0", func(t *testing.T) { equal(t, "exit code", 0, code) })
+	t.Run("lists the flags of the manual and the usual address", func(t *testing.T) {
+		manual := regexp.MustCompile(`(?m)^//\t(-.*)$`).FindAllStringSubmatch(
+			contentOf(t, "main.go"), -1)
+		for _, flag := range manual {
+			if !strings.Contains(help.String(), "\n  "+flag[1]) {
+				t.Errorf("it does not list %s", flag[1])
+			}
+		}
+		equal(t, "number of flags", len(manual), strings.Count(help.String(), "\n  -"))
+		equal(t, "address", true, strings.Contains(help.String(), `(default "localhost:8080")`))
+	})
+}
+
+func TestFlagValues(t *testing.T) {
+	for _, test := range []struct{ rule, flag, valid, invalid string }{ // separated by commas
+		{"minute is from 1s to 1m", "-minute", "1s,1500ms,60s,1m", "999ms,60.1s,0,-5s,60,"},
+		{"delay is from 0 to 8s", "-delay", "0,1ns,8s", "-1ns,8.001s,5,"},
+		{"a ratio is M of N from 1 to 1000000", "-fail", "1/1,2/3,1000000/1000000",
+			"0/1,2/1,1/1000001,1/0,1,1/,/2,1/2/3,a/b,"},
+		{"M and N have no sign and no space", "-fail", "10/20",
+			"+1/2,-1/2,01/2,1/02, 1/2,1/2 ,1 / 2,1.0/2,0x1/2,1/99999999999999999999"},
+		{"an origin is a scheme and a host", "-cors-origin",
+			"https://shop_1.my-example.com,http://127.0.0.1,http://[2001:db8::a],app-1.0+x://abc",
+			"x,//x,://x,https:x,https://,null,*,https://*.x,https://x y, https://x,https://x\n," +
+				"https://u@x"},
+		{"an origin may have a port", "-cors-origin", "http://localhost:5173,http://[::1]:3000",
+			"https://x:,https://x:http,http://x:080,https://:8443"},
+		{"an origin has no default port", "-cors-origin", "http://x:443,https://x:80,http://x:8080",
+			"http://x:80,https://x:443"},
+		{"an origin has no path", "-cors-origin", "https://x.y",
+			"https://x/,https://x/y,https://x?,https://x?y,https://x#"},
+		{"an origin is in small letters", "-cors-origin", "https://example.com",
+			"HTTPS://example.com,https://Example.com,https://münchen.x"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			for value := range strings.SplitSeq(test.valid, ",") {
+				_, err := parseFlags([]string{test.flag + "=" + value}, io.Discard)
+				equal(t, fmt.Sprintf("error for %q", value), nil, err)
+			}
+			for value := range strings.SplitSeq(test.invalid, ",") {
+				if _, err := parseFlags([]string{test.flag, value}, io.Discard); err == nil {
+					t.Errorf("there is no error for %q", value)
+				}
+			}
+		})
 	}
 }
 
-func TestProgram(t *testing.T) {
-	needSignals(t)
-	args := []string{"-v", "-data", freshFile(t)}
-	p := start(t, args...)
-	if status, body := p.do(t, "POST /pets", `{"name":"Luna","categoryId":2}`); status != 201 {
-		t.Fatalf("status %d: %s", status, body)
+// A fault at the start is one line on stderr, and names what is wrong.
+func TestFaultsAtTheStart(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "gold.json", `[{"key":"secret","plan":"gold"}]`)
+	writeFile(t, "empty.json", "")
+	writeFile(t, "torn.json", "{\n\"pets\":")
+	writeFile(t, "wrong.json", `{"categories":[{"id":1}]}`)
+	taken, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.Process.Signal(syscall.SIGTERM)
-	code, printed := p.end()
-	same(t, "exit code", 0, code)
-	_, logged, _ := strings.Cut(printed, "/pets\n") // after the lines of the start
-	if !strings.Contains(logged, `POST "/pets" 201 `) || strings.Contains(logged, "demo-") {
-		t.Errorf("the request is not logged, or its key is:\n%s", logged)
+	defer taken.Close()
+	port := taken.Addr().String()
+	stopped, stop := context.WithCancel(t.Context()) // so that what does start ends at once
+	stop()
+	for _, test := range []struct {
+		rule, args string
+		code       int
+		want       string
+	}{
+		{"unknown flag", "-nonsense", 2, "flag provided but not defined: -nonsense"},
+		{"argument", "extra", 2, `unexpected argument "extra"`},
+		{"wrong minute", "-minute 999ms", 2, "-minute must be from 1s to 1m, not 999ms"},
+		{"wrong fail", "-fail 2", 2, `invalid value "2" for flag -fail: must be M/N, such as 1/2`},
+		{"wrong origin", "-cors-origin x.example", 2, "-cors-origin must be a scheme and a host"},
+		{"wrong address", "-addr nonsense", 1, "address nonsense: missing port"},
+		{"wrong port", "-addr localhost:99999", 1, "address 99999: invalid port"},
+		{"port in use", "-data new.json -addr " + port, 1,
+			"; choose another address, such as -addr localhost:0"},
+		{"demo keys for every address", "-addr :0", 1,
+			"-addr :0 is not a loopback address, and the demo keys are public; pass -keys FILE"},
+		{"demo keys for 0.0.0.0", "-addr 0.0.0.0:0", 1, "0.0.0.0:0 is not a loopback address"},
+		{"demo keys for all of IPv6", "-addr [::]:0", 1, "[::]:0 is not a loopback address"},
+		{"demo keys for another computer", "-addr 192.0.2.1:0", 1, "192.0.2.1:0 is not a loopback"},
+		{"no keys file", "-keys none.json", 1, "open none.json: "},
+		{"empty keys file", "-keys empty.json", 1, "empty.json: The JSON is empty."},
+		{"wrong keys file", "-keys gold.json", 1, "gold.json: keys, record 1: plan must be"},
+		{"directory as keys file", "-keys .", 1, ""},
+		{"torn data file", "-data torn.json", 1, "torn.json: The JSON is malformed in line 2"},
+		{"wrong data file", "-data wrong.json", 1, "wrong.json: categories, record 1: name is"},
+		{"directory as data file", "-data .", 1, ". is not a regular file"},
+		{"no directory of the data file", "-data none/new.json", 1, "none"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			var stderr bytes.Buffer
+			args := append([]string{"-addr", "localhost:0", "-data="}, strings.Fields(test.args)...)
+			equal(t, "exit code", test.code, run(stopped, args, &stderr))
+			got := stderr.String()
+			end := map[int]string{1: "\n", 2: " (petstore -h lists the flags)\n"}[test.code]
+			if !strings.HasPrefix(got, "petstore: ") || !strings.Contains(got, test.want) ||
+				!strings.HasSuffix(got, end) || strings.Count(got, "\n") != 1 {
+				t.Errorf("printed %q, want the line %s", got, test.want)
+			}
+			equal(t, "the key is printed", false, strings.Contains(got, "secret"))
+		})
 	}
-	p = start(t, args...)
-	want := `{"id":6,"name":"Luna","categoryId":2,"status":"available"}` + "\n"
-	if status, body := p.do(t, "GET /pets/6", ""); status != 200 || body != want {
-		t.Errorf("after a restart, status %d: %s", status, body)
-	}
-	p.Process.Signal(os.Interrupt)
-	code, _ = p.end()
-	same(t, "exit code", 0, code)
+	t.Run("none leaves a file behind", func(t *testing.T) {
+		want := []string{"empty.json", "gold.json", "torn.json", "wrong.json"}
+		equal(t, "files", want, namesIn(t, "."))
+	})
 }
 
-// dial connects to the program.
-func (p *process) dial() (net.Conn, error) {
-	return net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+// The server prints a URL where it answers, and where the keys count. Its description names it too.
+func TestAddresses(t *testing.T) {
+	keys := filepath.Join(t.TempDir(), "keys.json")
+	writeFile(t, keys, testKeys)
+	for _, test := range []struct{ rule, addr, keys, want string }{
+		{"localhost is printed", "localhost:0", "", "http://localhost:"},
+		{"a loopback address is printed", "127.0.0.1:0", "", "http://127.0.0.1:"},
+		{"an IPv6 address is printed in brackets", "[::1]:0", "", "http://[::1]:"},
+		{"no host is printed as localhost", ":0", keys, "http://localhost:"},
+		{"0.0.0.0 is printed as localhost", "0.0.0.0:0", keys, "http://localhost:"},
+		{"all of IPv6 is printed as localhost", "[::]:0", keys, "http://localhost:"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			listener, err := net.Listen("tcp", test.addr)
+			if err != nil {
+				t.Skip("this computer has no such address: ", err)
+			}
+			listener.Close()
+			key, inExample := "big", "KEY"
+			if test.keys == "" {
+				key, inExample = "demo-free", "demo-free"
+			}
+			url, stop := runHere(t, "-addr", test.addr, "-data=", "-keys", test.keys)
+			port, ok := strings.CutPrefix(url, test.want)
+			if n, err := strconv.Atoi(port); !ok || err != nil || n == 0 {
+				t.Errorf("the URL is %s", url)
+			}
+			resp, _ := visit(url+"/pets", key)
+			equal(t, "status", 200, resp.StatusCode)
+			_, described := visit(url+"/openapi.json", "")
+			if !strings.Contains(described, `"default": "`+url+`"`) {
+				t.Errorf("the description does not name %s", url)
+			}
+			code, printed := stop()
+			equal(t, "exit code", 0, code)
+			equal(t, "output", fmt.Sprintf("Petstore API: %s\nReference:    %[1]s/\nTry:          "+
+				"curl -i -H \"Authorization: Bearer %s\" %[1]s/pets\n", url, inExample), printed)
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	bound := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+	t.Run("are printed as an address with the demo keys", func(t *testing.T) {
+		equal(t, "URL", "http://127.0.0.1:8080", urlOf(bound, "pets.test:0", true))
+	})
+	t.Run("are printed with other keys", func(t *testing.T) {
+		equal(t, "URL", "http://pets.test:8080", urlOf(bound, "pets.test:0", false))
+	})
+}
+
+// Each flag changes what a GET /pets with the key demo-free gets or leaves, and nothing else.
+func TestFlags(t *testing.T) {
+	keys := filepath.Join(t.TempDir(), "keys.json")
+	writeFile(t, keys, testKeys)
+	for _, test := range []struct{ rule, flags, want string }{
+		{"none is needed", "", "200, a minute of 60 s, files: petstore.json"},
+		{"data", "-data my.json", "200, a minute of 60 s, files: my.json"},
+		{"keys", "-data= -keys " + keys, "401, a minute of 60 s, files: "},
+		{"minute", "-data= -minute 10s", "200, a minute of 10 s, files: "},
+		{"cors-origin", "-data= -cors-origin https://shop.example",
+			"200, a minute of 60 s, for https://shop.example, files: "},
+		{"delay", "-data= -delay 20ms", "200, a minute of 60 s, files: "},
+		{"fail", "-data= -fail 1/1", "503, a minute of 60 s, files: "},
+		{"drop", "-data= -drop 1/1", "0, files: "},
+		{"v", "-data= -v", `200, a minute of 60 s, files: , logged GET "/pets" 200`},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			args := append([]string{"-addr", "localhost:0"}, strings.Fields(test.flags)...)
+			url, stop := runHere(t, args...)
+			begin := time.Now()
+			resp, _ := visit(url+"/pets", "demo-free")
+			if took := time.Since(begin); test.rule == "delay" && took < 20*time.Millisecond {
+				t.Errorf("it took %v", took)
+			}
+			got := fmt.Sprint(resp.StatusCode)
+			if reset := resp.Header.Get("X-RateLimit-Reset"); reset != "" {
+				end, _ := strconv.ParseInt(reset, 10, 64)
+				minute := time.Unix(end, 0).Sub(begin).Truncate(10 * time.Second)
+				got += fmt.Sprintf(", a minute of %.0f s", minute.Seconds())
+			}
+			if origin := resp.Header.Get("Access-Control-Allow-Origin"); origin != "" {
+				got += ", for " + origin
+			}
+			got += ", files: " + strings.Join(namesIn(t, "."), " ")
+			_, printed := stop()
+			if logged := regexp.MustCompile(`GET "/pets" \d+`).FindString(printed); logged != "" {
+				got += ", logged " + logged
+			}
+			equal(t, "outcome", test.want, got)
+		})
+	}
+}
+
+func TestGarbageCollector(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, test := range []struct {
+		rule, gogc string
+		want       int
+	}{
+		{"lets the heap grow to five times what is in use", "", 400},
+		{"is as GOGC says", "50", 100}, // the runtime has read it before main
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			t.Setenv("GOGC", test.gogc)
+			debug.SetGCPercent(100)
+			run(stopped, []string{"-addr", "localhost:0", "-data="}, io.Discard)
+			equal(t, "percent", test.want, debug.SetGCPercent(100))
+		})
+	}
 }
 
 const birds = `{"name":"Birds"}`
 
-// beginRequest sends the header of a request with the body birds, and returns when the handler
-// waits for that body.
-func beginRequest(t *testing.T, p *process) (client net.Conn, responses *bufio.Reader) {
+// beginPost sends the header of a request with the body birds, and returns when the handler waits
+// for that body.
+func beginPost(t *testing.T, p *process) (client net.Conn, responses *bufio.Reader) {
 	t.Helper()
-	client, err := p.dial()
+	client, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,11 +315,11 @@ func beginRequest(t *testing.T, p *process) (client net.Conn, responses *bufio.R
 	return client, responses
 }
 
-// interrupt sends SIGTERM, and returns when the program accepts no more connections.
-func (p *process) interrupt() {
-	p.Process.Signal(syscall.SIGTERM)
+// signalUntilDeaf sends a signal, and returns when the program accepts no more connections.
+func (p *process) signalUntilDeaf(signal os.Signal) {
+	p.Process.Signal(signal)
 	for {
-		client, err := p.dial()
+		client, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 		if err != nil {
 			return
 		}
@@ -238,242 +327,232 @@ func (p *process) interrupt() {
 	}
 }
 
-// A request in flight at the signal is finished.
-func TestGracefulShutdown(t *testing.T) {
+func TestSignals(t *testing.T) {
 	needSignals(t)
-	p := start(t, "-data", freshFile(t))
-	client, responses := beginRequest(t, p)
-	p.interrupt()
-	io.WriteString(client, birds)
-	if line, err := responses.ReadString('\n'); line != "HTTP/1.1 201 Created\r\n" {
-		t.Errorf("%q, %v", line, err)
-	}
-	code, _ := p.end()
-	same(t, "exit code", 0, code)
-}
-
-// A second signal ends the program at once, although a request is in flight.
-func TestSecondSignal(t *testing.T) {
-	needSignals(t)
-	p := start(t, "-data", freshFile(t))
-	beginRequest(t, p)
-	p.interrupt()
-	for ended := false; !ended; { // the first signals may come before it stops catching them
-		p.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-p.read:
-			ended = true
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	code, _ := p.end()
-	same(t, "exit code, -1 for a signal", -1, code)
-}
-
-func TestFaultsAtTheStart(t *testing.T) {
-	t.Chdir(t.TempDir())
-	write(t, "keys.json", `[{"key":"secret","plan":"gold"}]`)
-	write(t, "empty.json", "")
-	write(t, "broken.json", `{"pets":`)
-	taken, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	stopped, stop := context.WithCancel(t.Context()) // so that what does start ends at once
-	stop()
-	for _, test := range []struct {
-		args string
-		code int
-		want string
-	}{
-		{"-nonsense", 2, "flag provided but not defined: -nonsense"},
-		{"extra", 2, `unexpected argument "extra"`},
-		{"-cors-origin shop.example", 2,
-			`-cors-origin must be like https://example.com, not "shop.example"`},
-		{"-delay 5", 2, `invalid value "5" for flag -delay`},
-		{"-delay -1ns", 2, "-delay must be from 0 to 8s, not -1ns"},
-		{"-delay 8.001s", 2, "-delay must be from 0 to 8s, not 8.001s"},
-		{"-minute 60", 2, `invalid value "60" for flag -minute`},
-		{"-minute 999ms", 2, "-minute must be from 1s to 1m, not 999ms"},
-		{"-minute 60.1s", 2, "-minute must be from 1s to 1m, not 1m0.1s"},
-		{"-fail 2", 2, `invalid value "2" for flag -fail: must be M/N, such as 1/2, with`},
-		{"-drop 3/2", 2, `invalid value "3/2" for flag -drop: must be M/N, such as 1/2`},
-		{"-addr nonsense", 1, "address nonsense: missing port"},
-		{"-addr localhost:99999", 1, "address 99999: invalid port"},
-		{"-addr " + taken.Addr().String() + " -data new.json", 1,
-			"; choose another address, such as -addr localhost:0"},
-		{"-addr :0", 1,
-			"not a loopback address, and the demo keys are public: pass -keys FILE too"},
-		{"-addr 0.0.0.0:0", 1, "-addr 0.0.0.0:0 is not a loopback address"},
-		{"-addr [::]:0", 1, "-addr [::]:0 is not a loopback address"},
-		{"-keys none.json", 1, "open none.json: "},
-		{"-keys keys.json", 1, "keys.json: entry 1: plan must be"},
-		{"-keys empty.json", 1, "empty.json: The JSON is empty."},
-		{"-data broken.json", 1, "broken.json: The JSON is malformed in line 1"},
-		{"-data none/petstore.json", 1, "none/petstore.json: its directory does not exist"},
+	for rule, signal := range map[string]os.Signal{
+		"SIGINT finishes what is in flight and exits with 0":  os.Interrupt,
+		"SIGTERM finishes what is in flight and exits with 0": syscall.SIGTERM,
 	} {
-		t.Run(test.args, func(t *testing.T) {
-			var stderr bytes.Buffer
-			args := strings.Fields("-addr localhost:0 -data= " + test.args)
-			same(t, "exit code", test.code, run(stopped, args, &stderr))
-			got := stderr.String()
-			if !strings.HasPrefix(got, "petstore: ") || !strings.Contains(got, test.want) ||
-				strings.Count(got, "\n") != 1 {
-				t.Errorf("printed %q, want the line %s", got, test.want)
+		t.Run(rule, func(t *testing.T) {
+			p := startProcess(t, "-data", freshPath(t))
+			client, responses := beginPost(t, p)
+			p.signalUntilDeaf(signal)
+			io.WriteString(client, birds)
+			if line, err := responses.ReadString('\n'); line != "HTTP/1.1 201 Created\r\n" {
+				t.Errorf("%q, %v", line, err)
 			}
-			if strings.Contains(got, "secret") {
-				t.Errorf("the key is printed: %s", got)
-			}
+			code, _ := p.wait()
+			equal(t, "exit code", 0, code)
 		})
 	}
-	// A busy port is found out before a file is created.
-	same(t, "files", []string{"broken.json", "empty.json", "keys.json"}, files(t, "."))
-}
-
-func TestHelp(t *testing.T) {
-	var help bytes.Buffer
-	same(t, "exit code", 0, run(t.Context(), []string{"-h"}, &help))
-	if !strings.Contains(help.String(), "-cors-origin ORIGIN") {
-		t.Errorf("printed %s", help.String())
-	}
-}
-
-// An origin is a scheme and a host, with a port if need be, and no path.
-func TestOrigins(t *testing.T) {
-	for _, origin := range []string{
-		"https://example.com", "https://shop_1.my-example.com", "http://localhost:5173",
-		"http://127.0.0.1:8080", "http://[::1]:3000", "http://[2001:db8::a]",
-		"chrome-extension://abcdef",
-	} {
-		same(t, origin+" is an origin", true, isOrigin(origin))
-	}
-	for _, text := range []string{
-		"HTTPS://example.com", "https://Example.com", "https://x:http", "https://x/", "https://x/y",
-		"https://x?", "https://x?y", "https://x#", "https://user@x", "https://:8443", "https://",
-		"://x", "//x", "https:x", "https://x y", " https://x", "https://x\n", "https://x,https://y",
-		"null", "*", "x", "", "https://*.x", "https://münchen.x", "https://x:", "http://x:080",
-	} {
-		same(t, text+" is an origin", false, isOrigin(text))
-	}
-}
-
-func TestFlags(t *testing.T) {
-	for _, test := range []struct{ args, want string }{
-		{"", `localhost:8080 "petstore.json" "" 1m0s "" 0s 0/0 0/0 false`},
-		{"-addr :1 -data d -keys k -minute 1s -cors-origin a://b -delay 8s -fail 2/3 -drop 1/2 -v",
-			`:1 "d" "k" 1s "a://b" 8s 2/3 1/2 true`},
-		{"-data= -minute 60s -delay 0 -fail 1/1", `localhost:8080 "" "" 1m0s "" 0s 1/1 0/0 false`},
-	} {
-		c, err := parseFlags(strings.Fields(test.args), io.Discard)
-		if err != nil {
-			t.Errorf("%q: %v", test.args, err)
-			continue
+	t.Run("a second one ends it at once", func(t *testing.T) {
+		p := startProcess(t, "-data=")
+		beginPost(t, p)
+		p.signalUntilDeaf(syscall.SIGTERM)
+		for ended := false; !ended; { // the first ones may come before it stops catching them
+			p.Process.Signal(syscall.SIGTERM)
+			select {
+			case <-p.ended:
+				ended = true
+			case <-time.After(10 * time.Millisecond):
+			}
 		}
-		same(t, test.args, test.want, fmt.Sprintf("%s %q %q %v %q %v %v %v %v", c.addr, c.data,
-			c.keys, c.minute, c.origin, c.delay, &c.fail, &c.drop, c.verbose))
-	}
+		code, _ := p.wait()
+		equal(t, "exit code, -1 for a signal", -1, code)
+	})
+	t.Run("a log that nobody reads ends nothing", func(t *testing.T) {
+		p := startProcess(t, "-data=", "-v")
+		p.pipe.Close()
+		<-p.ended
+		for range 3 { // each is logged after its response
+			status, _ := p.do(t, "GET /pets", "")
+			equal(t, "status", 200, status)
+		}
+	})
 }
 
-// The server prints a URL under which it can be reached, and its description names the same one.
-// The demo keys count only there, other keys with any Host.
-func TestAddresses(t *testing.T) {
-	keys := unlimitedKeys(t, t.TempDir())
-	name, _ := os.Hostname()
+// A pipeListener accepts connections that live in memory, so that their timeouts pass in fake time.
+type pipeListener chan net.Conn
+
+func (l pipeListener) Accept() (net.Conn, error) {
+	if conn, ok := <-l; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (l pipeListener) Close() error   { close(l); return nil }
+func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A closingConn reports when the server closes it.
+type closingConn struct {
+	net.Conn
+	close func()
+}
+
+func (c closingConn) Close() error { c.close(); return c.Conn.Close() }
+
+// A network is the real http.Server on connections that live in memory.
+type network struct {
+	*service
+	server   *http.Server
+	listener pipeListener
+}
+
+// withNetwork runs the test on a server with these flags, in fake time. The bubble ends only when
+// no goroutine of the server is left.
+func withNetwork(t *testing.T, opts options, test func(*testing.T, network)) {
+	inBubble(t, func(t *testing.T, s *service) {
+		s.options = opts
+		n := network{s, httpServer(s.Server), make(pipeListener)}
+		go n.server.Serve(n.listener)
+		defer n.server.Close()
+		test(t, n)
+	})
+}
+
+// connect waits until the server accepts the connection, and returns it and what is closed once the
+// server has closed it.
+func (n network) connect() (client net.Conn, closed <-chan struct{}) {
+	client, accepted := net.Pipe()
+	end := make(chan struct{})
+	n.listener <- closingConn{accepted, sync.OnceFunc(func() { close(end) })}
+	return client, end
+}
+
+// The starts of two requests with the key big. The first still lacks the empty line after its
+// header, and the second its body.
+const (
+	asBig    = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"
+	getPets  = "GET /pets" + asBig
+	longPost = "POST /pets" + asBig + "Content-Length: 1000\r\n\r\n"
+)
+
+func TestSlowClients(t *testing.T) {
+	const request = getPets + "\r\n"
+	plain, delayed := options{}, options{delay: 8 * time.Second}
 	for _, test := range []struct {
-		addr, keys, want string
-		evil             int // the status of a request with another Host
+		rule, start, drip string // what is sent at once, and then a byte a second
+		reads             bool
+		opts              options
+		cutOff            time.Duration
 	}{
-		{"localhost:0", "", "http://localhost:", 401},
-		{"127.0.0.1:0", "", "http://127.0.0.1:", 401},
-		{"[::1]:0", "", "http://[::1]:", 401},
-		{name + ":0", "", "http://" + name + ":", 401}, // if it leads to a loopback address
-		{"127.0.0.1:0", keys, "http://127.0.0.1:", 200},
-		{"0.0.0.0:0", keys, "http://localhost:", 200},
-		{":0", keys, "http://localhost:", 200},
-		{"[::]:0", keys, "http://localhost:", 200},
+		{"5 s for the first byte", "", "", true, plain, 5 * time.Second},
+		{"5 s for a header", getPets, strings.Repeat("x", 100), true, plain, 5 * time.Second},
+		{"5 s for a body", longPost, strings.Repeat(" ", 999), true, plain, 5 * time.Second},
+		{"5 s for a body that ends early", longPost + "{}", "", true, plain, 5 * time.Second},
+		{"10 s to read a response", request, "", false, plain, 10 * time.Second},
+		{"10 s and the delay to read one", request, "", false, delayed, 18 * time.Second},
+		{"60 s without a request", request, "", true, plain, time.Minute},
+		{"drop keeps no connection alive", "GET /nothing" + asBig + "\r\n", "", true,
+			options{drop: ratio{m: 1, n: 2}}, 0},
+		// The time of a second request counts from its fourth byte.
+		{"5 s for a second header", request, getPets, true, plain, 9 * time.Second},
 	} {
-		t.Run(test.addr, func(t *testing.T) {
-			listener, err := net.Listen("tcp", test.addr)
-			if err != nil {
-				t.Skip("cannot be tested here: ", err)
-			}
-			listener.Close()
-			key, example := "unlimited", "KEY"
-			if test.keys == "" {
-				key, example = "demo-free", "demo-free"
-				if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
-					t.Skip("no loopback address: ", listener.Addr())
+		t.Run(test.rule, func(t *testing.T) {
+			withNetwork(t, test.opts, func(t *testing.T, n network) {
+				begin := time.Now()
+				client, closed := n.connect()
+				if test.reads {
+					go io.Copy(io.Discard, client)
 				}
-			}
-			url, stop := runHere(t, "-addr", test.addr, "-data", "", "-keys", test.keys)
-			port, ok := strings.CutPrefix(url, test.want)
-			if !ok || !digits.MatchString(port) || port == "0" {
-				t.Errorf("the URL is %s", url)
-			}
-			status, _ := send(t, "GET", url+"/pets", key, "")
-			same(t, "status", 200, status)
-			if test.keys != "" {
-				status, _ = send(t, "GET", url+"/pets", "demo-pro", "")
-				same(t, "status with a demo key", 401, status)
-			}
-			r, _ := http.NewRequest("GET", url+"/pets", nil)
-			r.Host = "evil.example"
-			r.Header.Set("X-API-Key", key)
-			resp, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp.Body.Close()
-			same(t, "status with another Host", test.evil, resp.StatusCode)
-			for _, path := range []string{"/openapi.json", "/docs/openapi.json"} {
-				_, described := send(t, "GET", url+path, "", "")
-				if !strings.Contains(described, `"default": "`+url+`"`) ||
-					strings.Contains(described, "localhost:8080") {
-					t.Errorf("%s does not name %s", path, url)
+				var sender sync.WaitGroup
+				defer sender.Wait()
+				defer client.Close()
+				sender.Go(func() {
+					_, err := io.WriteString(client, test.start)
+					for i := 0; i < len(test.drip) && err == nil; i++ {
+						time.Sleep(time.Second)
+						_, err = io.WriteString(client, test.drip[i:i+1])
+					}
+				})
+				<-closed
+				equal(t, "cut off after", test.cutOff, time.Since(begin).Truncate(time.Second))
+			})
+		})
+	}
+	t.Run("a write that is cut off may have been saved", func(t *testing.T) {
+		withNetwork(t, plain, func(t *testing.T, n network) {
+			client, closed := n.connect()
+			defer client.Close()
+			io.WriteString(client, "DELETE /pets/5"+asBig+"\r\n")
+			<-closed
+			n.expect("GET /pets/5", "", 404, "not_found")
+		})
+	})
+}
+
+// A request that is refused before its body is needed is answered at once, although the client
+// holds the body back: until it gets a go-ahead (Expect: 100-continue), or because it is slow.
+func TestBodyHeldBack(t *testing.T) {
+	const (
+		waits = asBig + "Content-Length: 1000\r\nExpect: 100-continue\r\n"
+		slow  = asBig + "Content-Length: 1000000\r\n"
+		text  = "Content-Type: text/plain\r\n"
+	)
+	for _, test := range []struct {
+		rule, request string
+		status        int // of the first response
+	}{
+		{"a body that is needed is asked for", "POST /pets" + waits, 100},
+		{"an operation without a body", "GET /pets" + waits, 200},
+		{"a DELETE", "DELETE /pets/5" + waits, 204},
+		{"an open path", "GET /healthz" + waits, 200},
+		{"a wrong id in the path of a PUT", "PUT /pets/x" + waits, 400},
+		{"a wrong id in the path of a PATCH", "PATCH /inventory/01" + waits, 400},
+		{"no key", "POST /pets" + waits + "Authorization: Bearer wrong\r\n", 401},
+		{"a limit that is used up", "POST /pets" + waits + "Authorization: Bearer one\r\n", 429},
+		{"a path that does not exist", "POST /nothing" + waits, 404},
+		{"a wrong method", "PATCH /pets" + waits, 405},
+		{"a wrong type", "POST /pets" + waits + text, 415},
+		{"a length over the limit", "PATCH /inventory/1" + slow + "Expect: 100-continue\r\n", 413},
+		{"a slow body for no path", "POST /nothing" + slow, 404},
+		{"a slow body that is too large", "POST /pets" + slow, 413},
+		{"a slow body of a wrong type", "POST /pets" + slow + text, 415},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			withNetwork(t, options{}, func(t *testing.T, n network) {
+				n.get("one")
+				client, closed := n.connect()
+				defer func() { <-closed }()
+				defer client.Close()
+				begin := time.Now()
+				go io.WriteString(client, test.request+"\r\n")
+				resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			}
-			code, printed := stop()
-			same(t, "exit code", 0, code)
-			if !strings.HasSuffix(printed, "Bearer "+example+`" `+url+"/pets\n") {
-				t.Errorf("printed %s", printed)
-			}
+				equal(t, "status", test.status, resp.StatusCode)
+				equal(t, "time", 0*time.Second, time.Since(begin))
+			})
 		})
 	}
 }
 
-// A flag reaches what it is for, and GOGC counts if it is set.
-func TestFlagsAreUsed(t *testing.T) {
-	t.Setenv("GOGC", "50")
-	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	const flags = "-addr localhost:0 -data= -cors-origin https://shop.example -delay 20ms " +
-		"-minute 1s -fail 1/2 -drop 1/2 -v"
-	url, stop := runHere(t, strings.Fields(flags)...)
-	begin := time.Now()
-	resp, err := http.Get(url + "/pets")
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if took := time.Since(begin); took < 20*time.Millisecond {
-		t.Errorf("-delay: %v", took)
-	}
-	if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "https://shop.example" {
-		t.Errorf("-cors-origin: %q", got)
-	}
-	if reset, err := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64); err != nil ||
-		time.Unix(reset, 0).Sub(begin) > 30*time.Second {
-		t.Errorf("-minute: it begins at %v and ends at %v, %v", begin, time.Unix(reset, 0), err)
-	}
-	var got []string
-	for range 4 {
-		got = append(got, try("GET /pets", url, "demo-free"))
-	}
-	same(t, "-fail and -drop: responses", []string{"503", "dropped", "503", "200"}, got)
-	_, keysOfThePage := send(t, "GET", url+"/docs/keys.json", "", "")
-	same(t, "keys for the page", demoKeys+"\n", keysOfThePage)
-	same(t, "GOGC", 50, debug.SetGCPercent(50))
-	if code, printed := stop(); code != 0 || !strings.Contains(printed, `GET "/pets" dropped `) {
-		t.Errorf("exit code %d, printed %s", code, printed)
+func TestShutdown(t *testing.T) {
+	for rule, takes := range map[string]time.Duration{
+		"finishes the requests in flight":          8 * time.Second,
+		"cuts off after 10 s what is not finished": 10 * time.Second,
+	} {
+		t.Run(rule, func(t *testing.T) {
+			// A response that nobody reads has until 18 seconds after the request.
+			withNetwork(t, options{delay: 8 * time.Second}, func(t *testing.T, n network) {
+				client, closed := n.connect()
+				defer client.Close()
+				io.WriteString(client, getPets+"\r\n")
+				want := "stopping with requests in flight\n"
+				if takes == 8*time.Second {
+					go io.Copy(io.Discard, client)
+					want = ""
+				}
+				synctest.Wait()
+				begin := time.Now()
+				shutDown(n.server, n.logger)
+				<-closed
+				equal(t, "closed after", takes, time.Since(begin).Truncate(time.Second))
+				equal(t, "log", want, n.log.String())
+			})
+		})
 	}
 }

@@ -3,25 +3,30 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"net/http/httptest"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
+	"testing/iotest"
+	"time"
 )
 
 // A description is what the tests read of docs/openapi.json, with every $ref replaced by what it
 // refers to.
 type description struct {
 	OpenAPI string
-	Info    struct{ Title, Version, Description string }
+	Info    struct {
+		Title, Version, Description string
+		Plans                       map[string]map[string]int `json:"x-plans"`
+	}
 	Servers []struct {
 		URL       string
 		Variables map[string]struct{ Default string }
@@ -63,6 +68,7 @@ type parameter struct {
 
 type describedResponse struct {
 	Description string
+	Codes       []string `json:"x-codes"` // of an error
 	Headers     map[string]parameter
 	content
 }
@@ -70,14 +76,27 @@ type describedResponse struct {
 type content struct {
 	Content map[string]struct {
 		Schema   schema
-		Examples map[string]struct {
-			Summary string
-			Value   any
-		}
+		Examples map[string]example
 	}
 }
 
+type example struct {
+	Summary string
+	Value   any
+	Try     *mistake `json:"x-try"`
+}
+
+// A mistake changes a valid request so that it gets the error of an example. The page offers it.
+type mistake struct {
+	Parameters, Headers map[string]string
+	Query               string
+	Body                map[string]any // null removes a field
+	Letters             map[string]int // fields with that many letters
+}
+
 func (c content) schema() schema { return c.Content["application/json"].Schema }
+
+func (c content) examples() map[string]example { return c.Content["application/json"].Examples }
 
 type schema struct {
 	Type                 string
@@ -116,14 +135,17 @@ func (s schema) types() map[string]string {
 	return types
 }
 
-// theDescription reads docs/openapi.json, once.
-var theDescription = sync.OnceValue(func() (d description) {
-	text, err := documents.ReadFile("docs/openapi.json")
-	var document any
-	if err := errors.Join(err, json.Unmarshal(text, &document)); err != nil {
+// theDocument returns docs/openapi.json, with every $ref replaced.
+var theDocument = sync.OnceValue(func() (document any) {
+	if err := json.Unmarshal(openAPI, &document); err != nil {
 		panic(err)
 	}
-	if err := json.Unmarshal(encode(dereference(document, document)), &d); err != nil {
+	return dereference(document, document)
+})
+
+// theDescription reads docs/openapi.json, once.
+var theDescription = sync.OnceValue(func() (d description) {
+	if err := json.Unmarshal(encode(theDocument()), &d); err != nil {
 		panic(err)
 	}
 	d.operations = map[string]describedOperation{}
@@ -163,404 +185,406 @@ func dereference(value, document any) any {
 	return value
 }
 
+// describedResponseTo returns what is described for a response to a request. It reports false if
+// the request is for no operation.
+func describedResponseTo(r *http.Request, mux *http.ServeMux, status int) (
+	described describedResponse, ok bool) {
+	_, pattern := mux.Handler(r)
+	if r.URL.Path != path.Clean(r.URL.Path) {
+		return described, false // the mux would redirect it
+	}
+	method := r.Method
+	if method == "HEAD" {
+		method = "GET"
+	}
+	operation, ok := theDescription().operations[method+" "+pattern]
+	return operation.Responses[strconv.Itoa(status)], ok
+}
+
 // The operations are written out here, with the statuses that not all of them have, so that none
 // changes by accident. If you change one on purpose, change its line.
 func TestDescription(t *testing.T) {
 	d := theDescription()
-	ofAll := []string{"401", "403", "429", "500", "503"}
-	got := map[string]string{}
-	for pattern, o := range d.operations {
-		line := fmt.Sprint(o.OperationID, " ", o.Tags)
-		for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
-			if !slices.Contains(ofAll, status) {
-				line += " " + status
+	t.Run("operations and their statuses", func(t *testing.T) {
+		ofAll := []string{"401", "403", "429", "500", "503"}
+		got := map[string]string{}
+		for pattern, o := range d.operations {
+			line := o.OperationID + " " + strings.Join(o.Tags, "+")
+			for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
+				if !slices.Contains(ofAll, status) {
+					line += " " + status
+				}
+			}
+			for _, status := range ofAll {
+				if o.Responses[status].Description == "" {
+					line += " without " + status
+				}
+			}
+			if o.HideTryIt {
+				line += " no try-out"
+			}
+			if o.Deprecated {
+				line += " deprecated"
+			}
+			pattern = strings.Replace(pattern, "{id}", "ID", 1)
+			got[pattern] = strings.TrimSpace(line + " " + o.Stability + o.Sunset)
+		}
+		equal(t, "operations", map[string]string{
+			"GET /pets":               "listPets animals 200 400",
+			"POST /pets":              "createPet animals 201 400 413 415",
+			"GET /pets/ID":            "getPet animals 200 400 404 deprecated 2030-12-05",
+			"PUT /pets/ID":            "replacePet animals 200 400 404 413 415",
+			"DELETE /pets/ID":         "deletePet animals 204 400 404 409",
+			"GET /categories":         "listCategories categories 200 400",
+			"POST /categories":        "createCategory categories 201 400 413 415",
+			"GET /categories/ID":      "getCategory categories 200 400 404",
+			"PUT /categories/ID":      "replaceCategory categories 200 400 404 413 415",
+			"DELETE /categories/ID":   "deleteCategory categories 204 400 404 409",
+			"GET /store/orders":       "listOrders orders 200 400 no try-out",
+			"POST /store/orders":      "createOrder orders 201 400 413 415",
+			"GET /store/orders/ID":    "getOrder orders 200 400 404",
+			"PUT /store/orders/ID":    "replaceOrder orders 200 400 404 409 413 415",
+			"DELETE /store/orders/ID": "cancelOrder orders 204 400 404 409 beta",
+			"GET /inventory":          "listInventory inventory 200 400",
+			"GET /inventory/ID":       "getInventory inventory 200 400 404",
+			"PATCH /inventory/ID":     "updateInventory inventory 200 400 404 413 415 experimental",
+		}, got)
+	})
+	t.Run("names", func(t *testing.T) {
+		got := []string{d.OpenAPI, d.Info.Title, d.Info.Version}
+		for _, tag := range d.Tags {
+			got = append(got, tag.Parent+"/"+tag.Name)
+		}
+		got = append(got, slices.Sorted(maps.Keys(d.Components.SecuritySchemes))...)
+		got = append(got, slices.Sorted(maps.Keys(d.Components.Schemas))...)
+		equal(t, "names", []string{"3.0.3", "Petstore API", "1.0.0",
+			"/Pets", "Pets/animals", "Pets/categories", "/Store", "Store/orders", "Store/inventory",
+			"apiKeyAuth", "bearerAuth", "Category", "Error", "InventoryItem", "InventoryUpdate",
+			"NewCategory", "NewPet", "Order", "Pet", "PetStatus", "Pets"}, got)
+	})
+	t.Run("server", func(t *testing.T) {
+		equal(t, "servers", 1, len(d.Servers))
+		equal(t, "URL", "{base_url}", d.Servers[0].URL)
+		equal(t, "base_url", "http://localhost:8080", d.Servers[0].Variables["base_url"].Default)
+	})
+	t.Run("plans", func(t *testing.T) {
+		want := map[string]map[string]int{"enterprise": {}}
+		for name, p := range plans {
+			want[name] = map[string]int{"perMinute": p.perMinute, "perDay": p.perDay}
+			row := fmt.Sprintf("(?i)\\| %s \\| %d \\| %d \\|", name, p.perMinute, p.perDay)
+			if !regexp.MustCompile(row).MatchString(d.Info.Description) {
+				t.Errorf("the table of plans has no row %s", row)
 			}
 		}
-		for _, status := range ofAll {
-			if _, ok := o.Responses[status]; !ok {
-				line += " without " + status
-			}
+		equal(t, "x-plans", want, d.Info.Plans)
+	})
+	t.Run("codes", func(t *testing.T) {
+		rows := regexp.MustCompile("\\| (\\d{3}) \\| `(\\w+)` \\|")
+		inTable, inEnum := map[string]int{}, []any{}
+		for _, row := range rows.FindAllStringSubmatch(d.Info.Description, -1) {
+			inTable[row[2]], _ = strconv.Atoi(row[1])
+			inEnum = append(inEnum, row[2])
 		}
-		if o.HideTryIt {
-			line += " no try-out"
-		}
-		got[pattern] = strings.TrimSpace(line + " " + o.Stability + o.Sunset)
-	}
-	same(t, "operations", map[string]string{
-		"GET /pets":                 "listPets [animals] 200 400",
-		"POST /pets":                "createPet [animals] 201 400 413 415",
-		"GET /pets/{id}":            "getPet [animals] 200 400 404 2030-12-05",
-		"PUT /pets/{id}":            "replacePet [animals] 200 400 404 413 415",
-		"DELETE /pets/{id}":         "deletePet [animals] 204 400 404 409",
-		"GET /categories":           "listCategories [categories] 200 400",
-		"POST /categories":          "createCategory [categories] 201 400 413 415",
-		"GET /categories/{id}":      "getCategory [categories] 200 400 404",
-		"PUT /categories/{id}":      "replaceCategory [categories] 200 400 404 413 415",
-		"DELETE /categories/{id}":   "deleteCategory [categories] 204 400 404 409",
-		"GET /store/orders":         "listOrders [orders] 200 400 no try-out",
-		"POST /store/orders":        "createOrder [orders] 201 400 413 415",
-		"GET /store/orders/{id}":    "getOrder [orders] 200 400 404",
-		"PUT /store/orders/{id}":    "replaceOrder [orders] 200 400 404 409 413 415",
-		"DELETE /store/orders/{id}": "cancelOrder [orders] 204 400 404 409 beta",
-		"GET /inventory":            "listInventory [inventory] 200 400",
-		"GET /inventory/{id}":       "getInventory [inventory] 200 400 404",
-		"PATCH /inventory/{id}":     "updateInventory [inventory] 200 400 404 413 415 experimental",
-	}, got)
-	same(t, "patterns", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(operations)))
+		equal(t, "table of codes", statusOfCode, inTable)
+		equal(t, "enumeration", inEnum, d.Components.Schemas["Error"].Properties["code"].Enum)
+	})
+}
 
-	var tags []string
-	for _, tag := range d.Tags {
-		tags = append(tags, tag.Parent+"/"+tag.Name)
+// The reference page needs these members of the description.
+func TestMembersForThePage(t *testing.T) {
+	needs := map[string]*regexp.Regexp{ // by member: the places that have it, at their ends
+		"description": regexp.MustCompile(`^info$|^tags |^paths \S+ \w+$|parameters \d+$|` +
+			`requestBody$|responses \d+$|headers \S+$|properties \w+$`),
+		"summary":      regexp.MustCompile(`^paths \S+ \w+$|examples \w+$`),
+		"operationId":  regexp.MustCompile(`^paths \S+ \w+$`),
+		"x-page-title": regexp.MustCompile(`^tags `),
+		"schema":       regexp.MustCompile(`parameters \d+$|headers \S+$|application/json$`),
+		"examples":     regexp.MustCompile(`application/json$`),
+		"value":        regexp.MustCompile(`examples \w+$`),
+		"content":      regexp.MustCompile(`requestBody$|responses (20[01]|[45]..)$`),
+		"x-codes":      regexp.MustCompile(`responses [45]..$`),
 	}
-	same(t, "tags", []string{"/Pets", "Pets/animals", "Pets/categories",
-		"/Store", "Store/orders", "Store/inventory"}, tags)
-	same(t, "schemas", []string{"Category", "Error", "InventoryItem", "InventoryUpdate",
-		"NewCategory", "NewPet", "Order", "Pet", "PetStatus", "Pets"},
-		slices.Sorted(maps.Keys(d.Components.Schemas)))
-	same(t, "ways to send a key", []string{"apiKeyAuth", "bearerAuth"},
-		slices.Sorted(maps.Keys(d.Components.SecuritySchemes)))
-	same(t, "version and title", "3.0.3 1.0.0 Petstore API",
-		d.OpenAPI+" "+d.Info.Version+" "+d.Info.Title)
-	same(t, "getPet is deprecated", true, d.operations["GET /pets/{id}"].Deprecated)
-	if len(d.Servers) != 1 || d.Servers[0].URL != "{base_url}" ||
-		d.Servers[0].Variables["base_url"].Default != "http://localhost:8080" {
-		t.Errorf("servers: %+v", d.Servers)
+	ignored := regexp.MustCompile(` (oneOf|anyOf|not|nullable|exclusiveM\w+|minItems|multipleOf)$`)
+	var visit func(place string, value any)
+	visit = func(place string, value any) {
+		if ignored.MatchString(place) {
+			t.Errorf("the page does not read %s", place)
+		}
+		switch value := value.(type) {
+		case []any:
+			for i, element := range value {
+				visit(fmt.Sprint(place, " ", i), element)
+			}
+		case map[string]any:
+			for name, places := range needs {
+				empty := value[name] == nil || value[name] == ""
+				if empty && places.MatchString(place) {
+					t.Errorf("%s has no %s", place, name)
+				}
+			}
+			for name, member := range value {
+				visit(strings.TrimSpace(place+" "+name), member)
+			}
+		}
+	}
+	visit("", theDocument())
+}
+
+// exampleOf returns a valid request for an operation: the examples of its parameters in the path,
+// and the body of an example. A mistake changes it.
+func exampleOf(pattern string, o describedOperation, name string, m mistake) *http.Request {
+	method, _, _ := strings.Cut(pattern, " ")
+	target, query := o.path, m.Query
+	for _, p := range o.Parameters {
+		value, given := m.Parameters[p.Name]
+		if p.In == "path" {
+			value = cmp.Or(value, fmt.Sprint(p.Example))
+			target = strings.Replace(target, "{"+p.Name+"}", value, 1)
+		} else if given {
+			query += p.Name + "=" + value
+		}
+	}
+	var body io.Reader
+	if o.RequestBody != nil {
+		examples := o.RequestBody.examples()
+		chosen, ok := examples[name]
+		if !ok {
+			chosen = examples[slices.Sorted(maps.Keys(examples))[0]]
+		}
+		members := maps.Clone(chosen.Value.(map[string]any))
+		maps.Copy(members, m.Body)
+		for field, count := range m.Letters {
+			members[field] = strings.Repeat("x", count)
+		}
+		maps.DeleteFunc(members, func(_ string, value any) bool { return value == nil })
+		body = strings.NewReader(string(encode(members)))
+	}
+	r := httptest.NewRequest(method, target+"?"+query, body)
+	r.Header.Set("Authorization", "Bearer big")
+	for name, value := range m.Headers {
+		r.Header.Set(name, value)
+	}
+	return r
+}
+
+// returns compares the body of the response with an example.
+func (s *service) returns(r *http.Request, want any) {
+	s.t.Helper()
+	var got any
+	json.NewDecoder(s.exchange(r).Body).Decode(&got)
+	equal(s.t, r.Method+" "+r.URL.String(), want, got)
+}
+
+// Each example of a success is what the program returns on its sample data. Together, the examples
+// of a response have the properties that are described, with their types.
+func TestExamplesOfSuccesses(t *testing.T) {
+	for pattern, o := range theDescription().operations {
+		t.Run(o.OperationID, func(t *testing.T) {
+			for status, response := range o.Responses {
+				if status >= "400" {
+					continue
+				}
+				types := map[string]string{}
+				for name, example := range response.examples() {
+					s, m := newService(t, ""), mistake{}
+					switch name {
+					case "none":
+						s = serviceOn(t, "{}")
+					case "filtered":
+						m.Query = "status=available&categoryId=1"
+					}
+					s.returns(exampleOf(pattern, o, name, m), example.Value)
+					addTypes(types, example.Value)
+				}
+				described := response.schema()
+				if described.Items != nil {
+					described = *described.Items
+				}
+				equal(t, "properties", described.types(), types)
+			}
+		})
 	}
 }
 
-// The reference page shows these texts of the description.
-func TestTextsOfTheDescription(t *testing.T) {
-	d := theDescription()
-	needs := func(what string, texts ...string) {
-		t.Helper()
-		if slices.Contains(texts, "") {
-			t.Errorf("%s has an empty text: %q", what, texts)
+// addTypes adds the JSON types of the members of an object, or of each object in an array.
+func addTypes(types map[string]string, value any) {
+	names := map[string]string{"string": "string", "bool": "boolean", "float64": "integer"}
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			addTypes(types, element)
 		}
-	}
-	examples := func(what string, c content) {
-		t.Helper()
-		if len(c.Content["application/json"].Examples) == 0 {
-			t.Errorf("%s has no example", what)
+	case map[string]any:
+		for name, member := range value {
+			types[name] = names[fmt.Sprintf("%T", member)]
 		}
-		for name, example := range c.Content["application/json"].Examples {
-			if needs(what+", example "+name, example.Summary); example.Value == nil {
-				t.Errorf("%s, example %s has no value", what, name)
-			}
-		}
-	}
-	needs("info", d.Info.Description)
-	for _, tag := range d.Tags {
-		needs("tag "+tag.Name, tag.Description, tag.Title)
-	}
-	for request, operation := range d.operations {
-		needs(request, operation.Summary, operation.Description)
-		if operation.RequestBody != nil {
-			examples(request+", body", *operation.RequestBody)
-		}
-		for _, p := range operation.Parameters {
-			needs(request+", parameter "+p.Name, p.Description, p.Schema.Type)
-			if p.In == "path" && p.Example == nil {
-				t.Errorf("%s, parameter %s has no example", request, p.Name)
-			}
-		}
-		for status, response := range operation.Responses {
-			needs(request+", status "+status, response.Description)
-			if status != "204" {
-				examples(request+", status "+status, response.content)
-			}
-			for name, header := range response.Headers {
-				needs(request+" "+status+", header "+name, header.Description, header.Schema.Type)
-			}
-		}
-	}
-	text := read(t, "docs/openapi.json")
-	ignored := regexp.MustCompile(
-		`"(oneOf|anyOf|not|nullable|exclusiveMinimum|exclusiveMaximum|minItems|multipleOf)":`)
-	if unread := ignored.FindAllString(text, -1); unread != nil {
-		t.Errorf("the page does not read %s", unread)
 	}
 }
 
-// The page loads nothing that the server does not have, and none of its scripts makes HTML or code
-// of a text. All else about it is tested in a browser.
-func TestFilesOfThePage(t *testing.T) {
-	s := freshService(t)
-	scripts, err := filepath.Glob("docs/*.js")
-	if err != nil || len(scripts) == 0 {
-		t.Fatalf("scripts: %q, %v", scripts, err)
+// Each example of an error is what the program sends after the mistake that it tells of, and the
+// examples of a response have all of its codes. So the program really sends each code where it is
+// described. A code that it sends elsewhere fails the test that provokes it.
+func TestExamplesOfErrors(t *testing.T) {
+	for pattern, o := range theDescription().operations {
+		t.Run(o.OperationID, func(t *testing.T) {
+			for status, response := range o.Responses {
+				if status < "400" {
+					continue
+				}
+				var codes []string
+				for name, example := range response.examples() {
+					value := example.Value.(map[string]any)
+					codes = append(codes, value["code"].(string))
+					t.Run(name, func(t *testing.T) {
+						inBubble(t, func(t *testing.T, s *service) {
+							m := cmp.Or(example.Try, new(mistake))
+							r := exampleOf(pattern, o, "", *m)
+							s.provoke(name, r).returns(r, value)
+						})
+					})
+				}
+				slices.Sort(codes)
+				equal(t, "codes of the examples of a "+status,
+					slices.Sorted(slices.Values(response.Codes)), slices.Compact(codes))
+			}
+		})
 	}
-	text := read(t, "docs/index.html")
-	unsafe := regexp.MustCompile(`(?i)(inner|outer|adjacent|set|parse)\w*html|parseFromString|` +
-		`contextualFragment|srcdoc|document\.write|\beval\b|new Function|https?://`)
-	for _, script := range scripts {
-		source := read(t, script)
-		if found := unsafe.FindAllString(source, -1); found != nil {
-			t.Errorf("%s has %q", script, found)
+}
+
+// provoke returns a service on which the request gets the error of an example. It changes the
+// request if x-try cannot say how.
+func (s *service) provoke(name string, r *http.Request) *service {
+	switch name {
+	case "BodyMalformed":
+		r.Body = io.NopCloser(strings.NewReader(`{"name": Rex}`))
+	case "BodyIncomplete":
+		r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
+	case "KeyUnknown":
+		return demoService(s.t)
+	case "RateLimited", "DayUsedUp", "KeyBanned":
+		r.Header.Set("Authorization", "Bearer free")
+		s.get("free")
+		free := s.limits.accounts["free"]
+		if name == "DayUsedUp" {
+			free.day.used = free.day.limit
+			break
 		}
-		text += source
+		free.minute.used = free.minute.limit
+		for range 10 * strings.Count(name, "Banned") {
+			s.get("free")
+			time.Sleep(time.Second)
+		}
+	case "InternalError":
+		s.store = nil
+	case "SaveFailed":
+		s = serviceOn(s.t, string(sample))
+		breakDisk(s.t, s.store.path)
+	case "FileChanged":
+		s = serviceOn(s.t, string(sample))
+		writeFile(s.t, s.store.path, "{}")
+	case "IdsExhausted":
+		return serviceOn(s.t, strings.NewReplacer(`Id": 4`, `Id": 2147483647`,
+			`Id": 5`, `Id": 2147483647`, `Id": 2,`, `Id": 2147483647,`).Replace(string(sample)))
+	case "FailedOnPurpose", "WriteFailedOnPurpose":
+		s.fail.parse("1/1")
 	}
-	files := regexp.MustCompile(`"(/docs/[^"]+|/openapi\.json)"|from '([^']+)'`)
-	needed := map[string]bool{}
-	for _, file := range files.FindAllStringSubmatch(text, -1) {
-		needed[strings.Replace(file[1]+file[2], "./", "/docs/", 1)] = true
-	}
-	for file := range needed {
-		resp := s.do("GET "+file, "", "Authorization")
-		same(t, file+", which the page needs: status", 200, resp.StatusCode)
-	}
+	return s
 }
 
-// jsonType returns the type of a JSON value, as the description calls it.
-func jsonType(value []byte) string {
-	types := map[byte]string{
-		'{': "object", '[': "array", '"': "string", 't': "boolean", 'f': "boolean"}
-	return cmp.Or(types[value[0]], "integer")
-}
-
-// The properties of a described body are the fields that the program decodes. Their bounds are
-// those that the other tests require of it.
+// The program takes and refuses the values of a body that are described so.
 func TestDescribedBodies(t *testing.T) {
-	schemas := theDescription().Components.Schemas
-	got := map[string]string{}
-	for name, shape := range map[string]shape{
-		"NewPet":          new(NewPet),
-		"NewCategory":     new(NewCategory),
-		"Order":           new(OrderBody),
-		"InventoryUpdate": new(InventoryUpdate),
-	} {
-		described := schemas[name]
-		for _, field := range shape.fields() {
-			property := described.Properties[field.name]
-			line := property.whole().Type
-			if field.required {
-				line += " required"
-			}
-			if from := cmp.Or(property.Minimum, property.MinLength); from != nil {
-				line += fmt.Sprint(" from ", *from)
-			}
-			if to := cmp.Or(property.Maximum, property.MaxLength); to != nil {
-				line += fmt.Sprint(" to ", *to)
-			}
-			got[name+"."+field.name] = line
-			same(t, name+": "+field.name+" is required", field.required,
-				slices.Contains(described.Required, field.name))
+	for pattern, o := range theDescription().operations {
+		if o.RequestBody == nil {
+			continue
 		}
-		same(t, name+": number of properties", len(shape.fields()), len(described.Properties))
-	}
-	same(t, "properties", map[string]string{
-		"InventoryUpdate.quantity": "integer required from 0 to 2147483647",
-		"NewCategory.description":  "string to 2000", // characters, as of all strings
-		"NewCategory.name":         "string required from 1 to 200",
-		"NewPet.categoryId":        "integer required from 1",
-		"NewPet.name":              "string required from 1 to 200",
-		"NewPet.status":            "string",
-		"Order.complete":           "boolean",
-		"Order.id":                 "integer from 1 to 2147483647",
-		"Order.petId":              "integer from 1",
-		"Order.quantity":           "integer from 1 to 2147483647",
-		"Order.shipDate":           "string",
-	}, got)
-}
-
-func TestDescribedEnumerations(t *testing.T) {
-	d := theDescription()
-	statuses := []any{string(Available), string(Pending), string(Sold)}
-	for _, name := range []string{"NewPet", "Pet", "InventoryItem"} {
-		status := d.Components.Schemas[name].whole().Properties["status"].whole()
-		same(t, "status of "+name, statuses, status.Enum)
-	}
-	var codes []any
-	for _, status := range slices.Sorted(maps.Keys(errorCodes)) {
-		codes = append(codes, errorCodes[status])
-		row := fmt.Sprintf("| %d | `%s` |", status, errorCodes[status])
-		if !strings.Contains(d.Info.Description, row) {
-			t.Errorf("the table of codes has no row %q", row)
+		schema := o.RequestBody.schema()
+		for name, property := range schema.Properties {
+			t.Run(o.OperationID+" "+name, func(t *testing.T) {
+				s := newService(t, "")
+				send := func(value any, taken bool) {
+					t.Helper()
+					m := mistake{Body: map[string]any{name: value}}
+					text, _ := io.ReadAll(s.exchange(exampleOf(pattern, o, "full", m)).Body)
+					refused := strings.Contains(errorIn(text), ": "+name) // the message begins so
+					equal(t, fmt.Sprintf("%.50v is taken", value), taken, !refused)
+				}
+				send(map[string]any{}, false)
+				send(nil, !slices.Contains(schema.Required, name)) // left out
+				sized := func(size int64) any {
+					if property.Type == "string" {
+						return strings.Repeat("x", int(size))
+					}
+					return size
+				}
+				if from := cmp.Or(property.Minimum, property.MinLength); from != nil {
+					send(sized(*from-1), false)
+					send(sized(*from), true)
+				}
+				if to := cmp.Or(property.Maximum, property.MaxLength); to != nil {
+					send(sized(*to+1), false)
+					send(sized(*to), name != "id") // only the id of the path is
+				}
+				for _, value := range property.whole().Enum {
+					send(value, true)
+				}
+			})
 		}
 	}
-	same(t, "codes", codes, d.Components.Schemas["Error"].Properties["code"].Enum)
 }
 
-// The parameters of a path and of a query are described as the program has them, with the same
-// bounds. What a described header does needs a test of its own.
+// The parameters of a path and of a query are described as the program has them.
 func TestDescribedParameters(t *testing.T) {
-	s := newService(t, "")
-	for range 25 { // more records than a page has by default
-		s.do("POST /pets", `{"name":"x","categoryId":1}`)
-		s.do("POST /categories", `{"name":"x"}`)
-		s.do("POST /store/orders", `{}`)
-	}
-	for request, operation := range s.spec.operations {
+	for pattern, o := range theDescription().operations {
 		var inPath, inQuery []string
-		for _, p := range operation.Parameters {
-			same(t, request+": "+p.Name+" is required", p.In == "path", p.Required)
+		for _, p := range o.Parameters {
 			if p.In == "path" {
 				inPath = append(inPath, "{"+p.Name+"}")
-				same(t, request+": type of "+p.Name, "integer", p.Schema.Type)
-				continue
+				equal(t, pattern+": type of "+p.Name, "integer", p.Schema.Type)
+			} else {
+				inQuery = append(inQuery, p.Name)
 			}
-			inQuery = append(inQuery, p.Name)
-			target := request + "?" + p.Name + "="
-			get := func(value string) string {
-				resp := s.do(target+value, "")
-				same(t, target+value+": status", 200, resp.StatusCode)
+			equal(t, pattern+": "+p.Name+" is required", p.In == "path", p.Required)
+		}
+		equal(t, pattern+": path", pathParameter.FindAllString(o.path, -1), inPath)
+		if inQuery == nil {
+			continue
+		}
+		t.Run(o.OperationID, func(t *testing.T) {
+			s := newService(t, "")
+			for range 25 { // more records than a page has by default
+				s.do("POST /pets", newKiwi)
+				s.do("POST /categories", `{"name":"x"}`)
+				s.do("POST /store/orders", `{}`)
+			}
+			send := func(query string, status int) string {
+				t.Helper()
+				resp := s.do(pattern+"?"+query, "")
+				equal(t, query+": status", status, resp.StatusCode)
 				body, _ := io.ReadAll(resp.Body)
 				return string(body)
 			}
-			refuse := func(value int64) {
-				s.refuse(fmt.Sprint(target, value), "", p.Name+" must be an integer from ")
-			}
-			for _, value := range p.Schema.whole().Enum {
-				get(fmt.Sprint(value))
-			}
-			if lowest := p.Schema.Minimum; lowest != nil {
-				refuse(*lowest - 1)
-				get(fmt.Sprint(*lowest))
-			}
-			if highest := p.Schema.Maximum; highest != nil {
-				refuse(*highest + 1)
-				get(fmt.Sprint(*highest))
-			}
-			if p.Schema.Default != nil {
-				got, _ := io.ReadAll(s.do(request, "").Body)
-				same(t, request+" without "+p.Name, get(fmt.Sprint(p.Schema.Default)), string(got))
-			}
-		}
-		same(t, request+": parameters of the path",
-			pathParameter.FindAllString(operation.path, -1), inPath)
-		if inQuery != nil { // the program lists its parameters when it refuses one
-			s.refuse(request+"?unknown=1", "", "unknown; use "+strings.Join(inQuery, ", ")+".")
-		}
-	}
-}
-
-// memberTypes returns the JSON types of the members of an object, or of the first object in an
-// array.
-func memberTypes(t testing.TB, text []byte) map[string]string {
-	t.Helper()
-	if strings.HasPrefix(string(text), "[") {
-		var objects []json.RawMessage
-		if err := json.Unmarshal(text, &objects); err != nil || len(objects) == 0 {
-			t.Fatalf("%s has no object: %v", text, err)
-		}
-		text = objects[0]
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	types := map[string]string{}
-	for name, value := range members {
-		types[name] = jsonType(value)
-	}
-	return types
-}
-
-// Each operation is called so that it returns each status that is described for it, with a body of
-// exactly the properties that are described. The header is checked by do, in all tests.
-//
-// If you describe a new operation, give it a row. If you describe a new status, give the switch a
-// case that changes the request, or one header of it, so that it gets that status; for a 409, put
-// such a request into the row instead.
-func TestDescribedResponses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := freshService(t)
-		panicking := newService(t, "")
-		panicking.loseStore()
-		broken := freshService(t)
-		breakDisk(t, broken.store.path)
-		failing := newService(t, "")
-		failing.fail.Set("1/1")
-		s.spendDay()
-		s.expectStrikes("daily") // and now it is banned
-		s.ask("one")             // the one request of its minute
-
-		const order = `{"petId":2,"quantity":1,"shipDate":"2030-01-01T00:00:00Z"}`
-		undone := maps.Clone(s.spec.operations)
-		for _, test := range []struct {
-			success, body string
-			conflict      string // a request that gets a 409
-		}{
-			{"GET /pets?limit=1", ``, ``},
-			{"POST /pets", `{"name":"x","categoryId":1,"status":"sold"}`, ``},
-			{"GET /pets/1", ``, ``},
-			{"PUT /pets/1", `{"name":"x","categoryId":1,"status":"sold"}`, ``},
-			{"DELETE /pets/5", ``, "DELETE /pets/2"},
-			{"GET /categories?limit=1", ``, ``},
-			{"POST /categories", `{"name":"x","description":"y"}`, ``},
-			{"GET /categories/1", ``, ``},
-			{"PUT /categories/1", `{"name":"x","description":"y"}`, ``},
-			{"DELETE /categories/4", ``, "DELETE /categories/1"},
-			{"GET /store/orders?limit=1", ``, ``},
-			{"POST /store/orders", order, ``},
-			{"GET /store/orders/1", ``, ``},
-			{"PUT /store/orders/2", order, "PUT /store/orders/1"},
-			{"DELETE /store/orders/2", ``, "DELETE /store/orders/1"},
-			{"GET /inventory?limit=1", ``, ``},
-			{"GET /inventory/1", ``, ``},
-			{"PATCH /inventory/1", `{"quantity":1}`, ``},
-		} {
-			method, target, _ := strings.Cut(test.success, " ")
-			_, pattern := s.mux.Handler(httptest.NewRequest(method, target, nil))
-			operation := s.spec.operations[pattern]
-			delete(undone, pattern)
-			same(t, test.success+": has a body", operation.RequestBody != nil, test.body != "")
-			for _, status := range slices.Sorted(maps.Keys(operation.Responses)) {
-				service, request, body := s, test.success, test.body
-				header := "Content-Type: application/json"
-				collection := request[:strings.LastIndex(request, "/")]
-				switch {
-				case status == "200" || status == "201" || status == "204":
-				case status == "400" && body != "":
-					body = "{"
-				case status == "400" && strings.Contains(request, "?"):
-					request = strings.Replace(request, "limit=1", "limit=0", 1)
-				case status == "400":
-					request = collection + "/x"
-				case status == "401":
-					header = "Authorization: Bearer wrong"
-				case status == "403":
-					header = "Authorization: Bearer daily"
-				case status == "404":
-					request = collection + "/99"
-				case status == "409" && test.conflict != "":
-					request = test.conflict
-				case status == "413":
-					body = strings.Repeat(" ", 65537)
-				case status == "415":
-					header = "Content-Type: text/plain"
-				case status == "429":
-					header = "Authorization: Bearer one"
-				case status == "500":
-					service = panicking
-				case status == "503" && method == "GET":
-					service = failing
-				case status == "503":
-					service = broken
-				default:
-					t.Errorf("%s: the status %s is described, but not known here", request, status)
-					continue
+			for _, p := range o.Parameters {
+				for _, value := range p.Schema.whole().Enum {
+					send(fmt.Sprint(p.Name, "=", value), 200)
 				}
-				what := request + ", status " + status
-				resp := service.do(request, body, header)
-				if got := fmt.Sprint(resp.StatusCode); got != status {
-					t.Errorf("%s: got %s", what, got)
-					continue
+				if lowest := p.Schema.Minimum; lowest != nil {
+					send(fmt.Sprint(p.Name, "=", *lowest-1), 400)
+					send(fmt.Sprint(p.Name, "=", *lowest), 200)
 				}
-				described := operation.Responses[status]
-				text, _ := io.ReadAll(resp.Body)
-				same(t, what+": has a body", described.Content != nil, len(text) > 0)
-				if len(text) == 0 {
-					continue
+				if highest := p.Schema.Maximum; highest != nil {
+					send(fmt.Sprint(p.Name, "=", *highest+1), 400)
+					send(fmt.Sprint(p.Name, "=", *highest), 200)
 				}
-				schema := described.schema()
-				if schema.Items != nil {
-					schema = *schema.Items
+				if p.Schema.Default != nil {
+					given := send(fmt.Sprint(p.Name, "=", p.Schema.Default), 200)
+					equal(t, "without "+p.Name, given, send("", 200))
 				}
-				same(t, what+": properties", schema.types(), memberTypes(t, text))
 			}
-		}
-		for request := range undone {
-			t.Errorf("%s is described, but has no row in this test", request)
-		}
-	})
+			// The program names its parameters when it refuses one.
+			_, names, _ := strings.Cut(send("unknown=1", 400), "; use ")
+			names, _, _ = strings.Cut(names, ".")
+			equal(t, "parameters", slices.Sorted(slices.Values(inQuery)),
+				slices.Sorted(strings.SplitSeq(names, ", ")))
+		})
+	}
 }

@@ -1,0 +1,498 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A service is the whole handler with the keys of the tests.
+type service struct {
+	*Server
+	t   testing.TB
+	log *bytes.Buffer
+}
+
+// Most tests use the key big, whose limits no test reaches. The others are for tests of the limits.
+const testKeys = `[
+{"key": "big", "plan": "enterprise", "perMinute": 2147483647, "perDay": 2147483647},
+{"key": "forty", "plan": "enterprise", "perMinute": 40, "perDay": 100},
+{"key": "daily", "plan": "enterprise", "perMinute": 100, "perDay": 30},
+{"key": "both", "plan": "enterprise", "perMinute": 1, "perDay": 1},
+{"key": "twice", "plan": "enterprise", "perMinute": 1, "perDay": 2},
+{"key": "one", "plan": "enterprise", "perMinute": 1, "perDay": 1000000},
+{"key": "free", "plan": "free"},
+{"key": "pro", "plan": "pro"},
+{"key": "business", "plan": "business"}
+]`
+
+// newService returns a service with the data file at path. If path is empty, it keeps nothing on
+// disk.
+func newService(t testing.TB, path string) *service {
+	t.Helper()
+	var logged bytes.Buffer
+	logger := log.New(&logged, "", 0)
+	store, err := openStore(path, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(store, limitsOf(t, testKeys, time.Minute), logger, options{})
+	return &service{Server: server, t: t, log: &logged}
+}
+
+// freshService returns a service on a new data file, with the records of docs/sample.json.
+func freshService(t testing.TB) *service {
+	t.Helper()
+	return newService(t, freshPath(t))
+}
+
+// serviceOn returns a service that has read a data file with this content.
+func serviceOn(t testing.TB, content string) *service {
+	t.Helper()
+	path := freshPath(t)
+	writeFile(t, path, content)
+	return newService(t, path)
+}
+
+// demoService returns a service with the demo keys that keeps nothing on disk.
+func demoService(t testing.TB) *service {
+	t.Helper()
+	s := newService(t, "")
+	limits, err := newLimits("", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Server = newServer(s.store, limits, s.logger, options{})
+	return s
+}
+
+// setMinute gives the service new limits, with minutes of another length.
+func (s *service) setMinute(minute time.Duration) {
+	s.t.Helper()
+	s.Server = newServer(s.store, limitsOf(s.t, testKeys, minute), s.logger, s.options)
+}
+
+func limitsOf(t testing.TB, keys string, minute time.Duration) *Limits {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "keys.json")
+	writeFile(t, path, keys)
+	limits, err := newLimits(path, minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return limits
+}
+
+// inBubble runs the test on a service that keeps nothing on disk, in fake time.
+func inBubble(t *testing.T, test func(*testing.T, *service)) {
+	synctest.Test(t, func(t *testing.T) { test(t, newService(t, "")) })
+}
+
+// equal reports how got differs from want. The test goes on.
+func equal(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// expect sends a request, such as "GET /pets/1", and compares the response with the status and with
+// want. For a success, want is the whole JSON, in which white space does not matter but the order of
+// the fields does. For an error, want is what "code: message" begins with.
+func (s *service) expect(request, body string, status int, want string) {
+	s.t.Helper()
+	resp := s.do(request, body)
+	text, _ := io.ReadAll(resp.Body)
+	got := string(text)
+	if resp.StatusCode >= 400 {
+		if got = errorIn(text); strings.HasPrefix(got, want) && status == resp.StatusCode {
+			return
+		}
+	}
+	equal(s.t, fmt.Sprintf("%s %.200s", request, body),
+		fmt.Sprintf("status %d\n\n%s", status, indent(want)),
+		fmt.Sprintf("status %d\n\n%s", resp.StatusCode, indent(got)))
+}
+
+// errorIn returns "code: message" of an Error object.
+func errorIn(errorJSON []byte) string {
+	var e Error
+	json.Unmarshal(errorJSON, &e) // do has checked that it is an Error object
+	return e.Code + ": " + e.Message
+}
+
+// indent spreads JSON over lines. Other text stays as it is.
+func indent(text string) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(strings.TrimSpace(text)), "", "  "); err != nil {
+		return text
+	}
+	return b.String()
+}
+
+// do sends a request with the key big, unless a header line says otherwise ("X-API-Key: free", or
+// "Authorization" to send none), and returns the response. The test fails if the response lacks
+// anything that every response must have: see check.
+func (s *service) do(request, body string, header ...string) *http.Response {
+	s.t.Helper()
+	method, target, _ := strings.Cut(request, " ")
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer big")
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		if r.Header.Del(name); value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	return s.exchange(r)
+}
+
+// exchange sends a request and checks the response, as do does.
+func (s *service) exchange(r *http.Request) *http.Response {
+	s.t.Helper()
+	recorder := httptest.NewRecorder()
+	s.ServeHTTP(recorder, r)
+	s.check(r, recorder)
+	resp := recorder.Result()
+	resp.Header = canonical(recorder.Header())
+	return resp
+}
+
+// canonical returns a header as Get expects it. On the wire, the case of names does not matter.
+func canonical(header http.Header) http.Header {
+	renamed := http.Header{}
+	for name, values := range header {
+		renamed[http.CanonicalHeaderKey(name)] = values
+	}
+	return renamed
+}
+
+var (
+	onlyDigits = regexp.MustCompile(`^[0-9]+$`)
+	openPath   = regexp.MustCompile(`^(/|/healthz|/openapi\.json|/docs/[^/]*)$`)
+	// internals matches what no client should see.
+	internals = regexp.MustCompile(`json: |struct|int64|0x|\.go|/tmp|goroutine|\n`)
+)
+
+// check reports a response of the API that lacks a rate header, or whose status, code or header is
+// not described in docs/openapi.json, and an error without an Error object.
+func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
+	s.t.Helper()
+	what := fmt.Sprintf("%s %s: status %d", r.Method, r.URL, recorder.Code)
+	header := recorder.Header()
+	described, operation := describedResponseTo(r, s.mux, recorder.Code)
+	if operation {
+		checkDescribed(s.t, what, r, canonical(header), described)
+	}
+	if !openPath.MatchString(r.URL.Path) && r.Method != "OPTIONS" {
+		for _, name := range []string{"Limit", "Remaining", "Reset"} {
+			values := header["X-RateLimit-"+name]
+			if len(values) != 1 || !onlyDigits.MatchString(values[0]) {
+				s.t.Errorf("%s: X-RateLimit-%s is %q", what, name, values)
+			}
+		}
+		equal(s.t, what+": Cache-Control", "no-store", header.Get("Cache-Control"))
+		wantType := []string{"application/json"}
+		if recorder.Code == 204 {
+			wantType = nil
+		}
+		equal(s.t, what+": Content-Type", wantType, header["Content-Type"])
+	}
+	if recorder.Code >= 400 && r.Method != "HEAD" {
+		code := checkError(s.t, recorder)
+		if operation && !slices.Contains(described.Codes, code) {
+			s.t.Errorf("%s: the code %s is not described", what, code)
+		}
+	}
+}
+
+// checkDescribed reports a response that is not described, or lacks a header that is described as
+// required, or has one that is not described. Headers that every response may have need no
+// description.
+func checkDescribed(t testing.TB, what string, r *http.Request, got http.Header,
+	described describedResponse) {
+	t.Helper()
+	if described.Description == "" {
+		t.Errorf("%s is not described", what)
+	}
+	allowed := []string{"Cache-Control", "Content-Type"}
+	for name, header := range described.Headers {
+		name = http.CanonicalHeaderKey(name)
+		allowed = append(allowed, name)
+		if header.Required && got[name] == nil {
+			t.Errorf("%s has no %s", what, name)
+		}
+	}
+	for name := range got {
+		forPages := r.Header.Get("Origin") != "" &&
+			(strings.HasPrefix(name, "Access-Control-") || name == "Vary")
+		if !forPages && !slices.Contains(allowed, name) {
+			t.Errorf("%s has a %s, which is not described", what, name)
+		}
+	}
+}
+
+// statusOfCode is what clients know of the codes. It is written out here, so that none changes by
+// accident. If you add a code on purpose, add it here too.
+var statusOfCode = map[string]int{
+	"malformed_json": 400, "invalid_field": 400, "invalid_parameter": 400,
+	"unknown_reference": 400, "incomplete_body": 400, "unauthorized": 401, "key_banned": 403,
+	"not_found": 404, "method_not_allowed": 405, "in_use": 409, "order_complete": 409,
+	"payload_too_large": 413, "unsupported_media_type": 415, "rate_limited": 429,
+	"internal_error": 500, "save_failed": 503, "file_changed": 503, "ids_exhausted": 503,
+	"failed_on_purpose": 503,
+}
+
+// checkError reports a body that is not an Error object with a code of its status and a message for
+// the client, and returns the code.
+func checkError(t testing.TB, recorder *httptest.ResponseRecorder) string {
+	t.Helper()
+	var got Error
+	dec := json.NewDecoder(bytes.NewReader(recorder.Body.Bytes()))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&got); err != nil {
+		t.Errorf("the body %q is not an Error object: %v", recorder.Body, err)
+	}
+	if got.Status != recorder.Code || statusOfCode[got.Code] != recorder.Code {
+		t.Errorf("status %d comes with the Error object %s", recorder.Code, recorder.Body)
+	}
+	contentType := recorder.Header().Get("Content-Type")
+	equal(t, "Content-Type of an Error object", "application/json", contentType)
+	if internals.MatchString(got.Message) || !strings.HasSuffix(got.Message, ".") {
+		t.Errorf("the message %q is not a sentence for a client", got.Message)
+	}
+	return got.Code
+}
+
+// rates are what a response says about the limits.
+type rates struct {
+	status           int
+	limit, remaining int
+	resetIn          int // seconds from now until X-RateLimit-Reset
+	retryAfter       int // seconds; 0 if the header is missing
+}
+
+func (r rates) String() string {
+	retry := ""
+	if r.retryAfter != 0 {
+		retry = fmt.Sprintf(", retry after %d s", r.retryAfter)
+	}
+	return fmt.Sprintf("%d: %d of %d left, ends in %d s%s",
+		r.status, r.remaining, r.limit, r.resetIn, retry)
+}
+
+func ratesOf(resp *http.Response) rates {
+	number := func(name string) int {
+		n, _ := strconv.Atoi(resp.Header.Get(name))
+		return n
+	}
+	return rates{
+		status:     resp.StatusCode,
+		limit:      number("X-RateLimit-Limit"),
+		remaining:  number("X-RateLimit-Remaining"),
+		resetIn:    number("X-RateLimit-Reset") - int(time.Now().Unix()),
+		retryAfter: number("Retry-After"),
+	}
+}
+
+// get sends a GET /pets with the key.
+func (s *service) get(key string) rates {
+	s.t.Helper()
+	return ratesOf(s.do("GET /pets", "", "Authorization: Bearer "+key))
+}
+
+// expectRates sends a GET /pets with the key, and compares what the response says about the limits
+// with what is wanted, such as "200: 59 of 60 left, ends in 60 s".
+func (s *service) expectRates(key, format string, args ...any) {
+	s.t.Helper()
+	equal(s.t, "key "+key+" at "+time.Now().UTC().Format(time.TimeOnly),
+		fmt.Sprintf(format, args...), s.get(key).String())
+}
+
+// freshPath returns the path of a data file that does not exist yet, in a directory of its own.
+func freshPath(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "petstore.json")
+}
+
+func writeFile(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func contentOf(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func namesIn(t testing.TB, directory string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// snapshotOf returns the snapshot of a state.
+func snapshotOf(t testing.TB, st state) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := writeSnapshot(&b, &st); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// breakDisk makes every save to the file fail, for root too, by putting a plain file in the place
+// of its directory. The function that it returns undoes that.
+func breakDisk(t testing.TB, path string) (mend func()) {
+	t.Helper()
+	directory := filepath.Dir(path)
+	if err := os.Rename(directory, directory+".away"); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, directory, "")
+	return func() {
+		t.Helper()
+		os.Remove(directory)
+		if err := os.Rename(directory+".away", directory); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// binary builds the program once for all tests that run it.
+var binary = sync.OnceValues(func() (path string, err error) {
+	if binaryDirectory, err = os.MkdirTemp("", "petstore"); err != nil {
+		return "", err
+	}
+	// Without -trimpath and VCS data, a second build of the same sources is a cached one.
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false",
+		"-o", binaryDirectory+string(filepath.Separator), ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return filepath.Join(binaryDirectory, "petstore"), nil // on Windows, os/exec finds petstore.exe
+})
+
+var binaryDirectory string // empty if no test has run the program
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(binaryDirectory)
+	os.Exit(code)
+}
+
+// A process is the built program, serving.
+type process struct {
+	*exec.Cmd
+	url    string
+	stderr bytes.Buffer
+	pipe   io.Closer // where the program writes its stderr
+	ended  chan bool // closed at the end of stderr
+}
+
+// startProcess runs the program on a free port, and waits until it serves.
+func startProcess(t testing.TB, args ...string) *process {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startCommand(t, exec.Command(path, append([]string{"-addr", "localhost:0"}, args...)...))
+}
+
+func startCommand(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{Cmd: cmd, ended: make(chan bool)}
+	pipe, err := p.Cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.pipe = pipe
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Process.Kill() })
+	lines := bufio.NewReader(pipe)
+	for p.url == "" {
+		line, err := lines.ReadString('\n')
+		p.stderr.WriteString(line)
+		if err != nil {
+			t.Fatalf("the program ended: %s", p.stderr.String())
+		}
+		if url, ok := strings.CutPrefix(line, "Petstore API: "); ok {
+			p.url = strings.TrimSpace(url)
+		}
+	}
+	go func() {
+		io.Copy(&p.stderr, lines)
+		close(p.ended)
+	}()
+	return p
+}
+
+// wait waits for the end of the program, and returns its exit code and all that it printed.
+func (p *process) wait() (int, string) {
+	<-p.ended
+	p.Wait()
+	return p.ProcessState.ExitCode(), p.stderr.String()
+}
+
+// do sends a request, such as "GET /pets", with the key demo-enterprise, and returns the status and
+// the body of the response.
+func (p *process) do(t testing.TB, request, body string) (int, string) {
+	t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	r, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer demo-enterprise")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// needSignals skips a test that sends a signal to the program.
+func needSignals(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGTERM")
+	}
+}
