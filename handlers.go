@@ -127,10 +127,7 @@ type response struct {
 	header http.Header
 }
 
-func (resp response) with(header http.Header) response {
-	resp.header = header
-	return resp
-}
+func (resp response) with(h http.Header) response { resp.header = h; return resp }
 
 // failed returns the response for an error. If that is no *Error, which is a fault of this program,
 // failed panics, and call makes a 500 of it.
@@ -304,11 +301,7 @@ func (s *Server) listPets(r *http.Request) response {
 }
 
 func (s *Server) createPet(r *http.Request) response {
-	pet, err := readBody(r, readPet)
-	if err != nil {
-		return failed(err)
-	}
-	added, err := update(s.store, pet, (*state).addPet)
+	added, err := write(s, r, readPet, (*state).addPet)
 	return created(r, added, err)
 }
 
@@ -325,11 +318,7 @@ func (s *Server) getPet(r *http.Request) response {
 }
 
 func (s *Server) replacePet(r *http.Request) response {
-	pet, err := readBody(r, readPet)
-	if err != nil {
-		return failed(err)
-	}
-	return respond(update(s.store, pet, (*state).replacePet))
+	return respond(write(s, r, readPet, (*state).replacePet))
 }
 
 func (s *Server) deletePet(r *http.Request) response {
@@ -345,11 +334,7 @@ func (s *Server) listCategories(r *http.Request) response {
 }
 
 func (s *Server) createCategory(r *http.Request) response {
-	category, err := readBody(r, readCategory)
-	if err != nil {
-		return failed(err)
-	}
-	added, err := update(s.store, category, (*state).addCategory)
+	added, err := write(s, r, readCategory, (*state).addCategory)
 	return created(r, added, err)
 }
 
@@ -358,11 +343,7 @@ func (s *Server) getCategory(r *http.Request) response {
 }
 
 func (s *Server) replaceCategory(r *http.Request) response {
-	category, err := readBody(r, readCategory)
-	if err != nil {
-		return failed(err)
-	}
-	return respond(update(s.store, category, (*state).replaceCategory))
+	return respond(write(s, r, readCategory, (*state).replaceCategory))
 }
 
 func (s *Server) deleteCategory(r *http.Request) response {
@@ -378,11 +359,7 @@ func (s *Server) listOrders(r *http.Request) response {
 }
 
 func (s *Server) createOrder(r *http.Request) response {
-	order, err := readBody(r, readOrder)
-	if err != nil {
-		return failed(err)
-	}
-	added, err := update(s.store, order, (*state).addOrder)
+	added, err := write(s, r, readOrder, (*state).addOrder)
 	return created(r, added, err)
 }
 
@@ -391,11 +368,7 @@ func (s *Server) getOrder(r *http.Request) response {
 }
 
 func (s *Server) replaceOrder(r *http.Request) response {
-	order, err := readBody(r, readOrder)
-	if err != nil {
-		return failed(err)
-	}
-	return respond(update(s.store, order, (*state).replaceOrder))
+	return respond(write(s, r, readOrder, (*state).replaceOrder))
 }
 
 func (s *Server) cancelOrder(r *http.Request) response {
@@ -420,11 +393,17 @@ func (s *Server) getInventory(r *http.Request) response {
 }
 
 func (s *Server) updateInventory(r *http.Request) response {
-	pet, err := readBody(r, readInventoryUpdate)
+	return respondItem(write(s, r, readInventoryUpdate, (*state).setQuantity))
+}
+
+// write reads the body of a request, and updates the store with it.
+func write[Body, T any](s *Server, r *http.Request, read func(*object) Body,
+	change func(*state, Body) (*record[T], error)) (*record[T], error) {
+	body, err := readBody(r, read)
 	if err != nil {
-		return failed(err)
+		return nil, err
 	}
-	return respondItem(update(s.store, pet, (*state).setQuantity))
+	return update(s.store, body, change)
 }
 
 // remove removes the record with the id in the path.
@@ -459,7 +438,7 @@ func pathID(r *http.Request) (int64, error) {
 	return id, err
 }
 
-// respond makes the response to what find or update returns.
+// respond makes the response to what find or write returns.
 func respond[T any](r *record[T], err error) response {
 	if err != nil {
 		return failed(err)
@@ -480,9 +459,8 @@ func created[T any](r *http.Request, added *record[T], err error) response {
 	if err != nil {
 		return failed(err)
 	}
-	location := fmt.Sprintf("%s/%d", r.URL.Path, added.id)
-	return response{status: http.StatusCreated, body: added.json,
-		header: http.Header{"Location": {location}}}
+	location := http.Header{"Location": {fmt.Sprintf("%s/%d", r.URL.Path, added.id)}}
+	return response{status: http.StatusCreated, body: added.json, header: location}
 }
 
 // list makes a response of a page of records.

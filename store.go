@@ -167,7 +167,7 @@ func (st *state) cancelOrder(id int64) (*record[Order], error) {
 }
 
 func (st *state) checkCategory(id int64) error {
-	if _, err := st.categories.get(id); err != nil {
+	if !st.categories.has(id) {
 		return newError(unknownReference, "categoryId %d does not exist; use one that does.", id)
 	}
 	return nil
@@ -175,10 +175,7 @@ func (st *state) checkCategory(id int64) error {
 
 // checkPet accepts nil, the petId of an order that names no pet.
 func (st *state) checkPet(id *int64) error {
-	if id == nil {
-		return nil
-	}
-	if _, err := st.pets.get(*id); err != nil {
+	if id != nil && !st.pets.has(*id) {
 		return newError(unknownReference, "petId %d does not exist; use one that does.", *id)
 	}
 	return nil
@@ -219,6 +216,8 @@ func (t *table[T]) get(id int64) (*record[T], error) {
 	return t.records[i], nil
 }
 
+func (t *table[T]) has(id int64) bool { _, found := search(t.records, id); return found }
+
 // put adds a record, or replaces the one with its id. Clients get the JSON of public, which is the
 // value or, of a storedPet, the Pet.
 func (t *table[T]) put(id int64, value T, public any) *record[T] {
@@ -239,8 +238,7 @@ func (t *table[T]) remove(id int64) (*record[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	i, _ := search(t.records, id)
-	t.records = slices.Concat(t.records[:i], t.records[i+1:])
+	t.records = slices.DeleteFunc(slices.Clone(t.records), func(o *record[T]) bool { return o == r })
 	return r, nil
 }
 
