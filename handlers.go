@@ -282,7 +282,6 @@ func preflight(*http.Request) response {
 	return response{status: http.StatusNoContent, header: http.Header{
 		"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
 		"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type"},
-		"Access-Control-Max-Age":       {"600"},
 	}}
 }
 

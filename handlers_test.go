@@ -755,7 +755,6 @@ func TestPreflight(t *testing.T) {
 				"Access-Control-Allow-Origin":  {shop},
 				"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
 				"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type"},
-				"Access-Control-Max-Age":       {"600"},
 				"Cache-Control":                {"no-store"},
 				"Vary":                         {"Origin"},
 			}, resp.Header)

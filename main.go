@@ -193,12 +193,11 @@ Try:          curl -i -H "Authorization: Bearer %[2]s" %[1]s/pets
 // write has to wait for others before it. A write whose client is cut off may have been saved.
 func httpServer(api *Server) *http.Server {
 	server := &http.Server{
-		Handler:        api,
-		ReadTimeout:    5 * time.Second,
-		WriteTimeout:   10*time.Second + api.delay,
-		IdleTimeout:    time.Minute,
-		MaxHeaderBytes: 16 << 10,
-		ErrorLog:       api.logger,
+		Handler:      api,
+		ReadTimeout:  5 * time.Second,
+		WriteTimeout: 10*time.Second + api.delay,
+		IdleTimeout:  time.Minute,
+		ErrorLog:     api.logger,
 	}
 	// Many clients, such as Go's, send a GET again by themselves if a connection that was kept
 	// alive is closed, and so hide the drop.

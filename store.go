@@ -238,7 +238,8 @@ func (t *table[T]) remove(id int64) (*record[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	t.records = slices.DeleteFunc(slices.Clone(t.records), func(o *record[T]) bool { return o == r })
+	i, _ := search(t.records, id)
+	t.records = slices.Concat(t.records[:i], t.records[i+1:])
 	return r, nil
 }
 
