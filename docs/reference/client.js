@@ -7,22 +7,27 @@ export function makeRequest({ path, inputs, ...operation }, values, key, added) 
   let target = path
   for (const { name, in: place, content } of inputs) {
     const value = values[name]
-    if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(value))
+    if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(value) || `{${name}}`)
     else if (place === 'body') headers['Content-Type'] = Object.keys(content)[0]
     else if (value && place === 'header') headers[name] = value
     else if (value) query.append(name, value)
   }
-  const url = location.origin + target + (query.size ? `?${query}` : ''), method = added?.method ?? operation.method
-  return { method, url, headers: { ...headers, ...added?.headers }, body: values.body }
+  if (query.size) target += `?${query}`
+  const method = added?.method ?? operation.method
+  return { method, target, url: location.origin + target, headers: { ...headers, ...added?.headers }, body: values.body }
 }
 const gone = 'The server cannot be reached; check that it is running.'
 const cut = 'No response came, but the server is still there. The request may have been carried out: look first.'
 function parse(text) {
-  try { return JSON.parse(text) } catch { return text }
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
-export async function call({ url, ...options }) {
-  const start = Date.now(), sent = { method: options.method, path: url.slice(location.origin.length) }
+export async function call({ target, url, ...options }) {
+  const start = Date.now(), sent = { method: options.method, path: target }
   let response, text
   try {
     const signal = AbortSignal.timeout(30_000)
@@ -38,22 +43,25 @@ export async function call({ url, ...options }) {
   return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - start), received: Date.now() }
 }
 
-const pause = (ms, signal) =>
-  new Promise(resolve => { setTimeout(resolve, ms); signal.addEventListener('abort', resolve) })
+const pause = (ms, signal) => new Promise(resolve => {
+  setTimeout(resolve, ms)
+  signal.addEventListener('abort', resolve)
+})
 // repeat sends until the status comes. It ends before that if it is stopped, if another refusal comes, or if a new
 // window begins. Once the key is refused, each second is a strike, and the tenth is a ban.
 export async function repeat(send, { until, key, signal, tell }) {
-  for (let count = 1, strikes = 0; ; count++) {
-    const before = reading(key), entry = await send(), { status } = entry, { left, until: end } = reading(key)
-    if (status === 429) strikes++
-    tell(strikes && until === 403 ? `strike ${Math.min(10, strikes)} of 10` : `${count} sent`)
-    const finish = note => ({ ...entry, count, note }), ms = end - 1000 - Date.now() // the server rounds it up
+  for (let count = 1, isRefused = false; ; count++) {
+    const before = reading(key), entry = { ...await send(), count }, { status } = entry, { left, until: end } = reading(key)
+    const finish = note => ({ ...entry, note })
     if (status === until || !status || [401, 403].includes(status)) return finish()
-    if (strikes && status !== 429) return finish('A new window began, so the strikes were cleared.')
-    if (count > 1 && left >= before.left && !strikes) return finish('A new window began before the limit was reached.')
+    if (isRefused && status !== 429) return finish('A new window began, so the strikes were cleared.')
+    isRefused ||= status === 429
+    if (count > 1 && left >= before.left && !isRefused) return finish('A new window began before the limit was reached.')
     if (until === 503 && count === 10) return finish('No 503 came. Start the server with -fail 1/2 to see one.')
-    if (strikes && until === 403) await pause(1050, signal)
+    tell(entry)
+    const ms = end - 1000 - Date.now() // the server rounds the end up
+    if (isRefused && until === 403) await pause(1050, signal)
     else if (ms / left > 36) await pause(Math.min(40, ms / left / 4), signal) // so that one can watch it
-    if (signal.aborted || (strikes && until !== 403)) return finish()
+    if (signal.aborted || (isRefused && until !== 403)) return finish()
   }
 }

@@ -6,8 +6,9 @@ export { api }
 export function resolve(node) {
   if (node.$ref) return resolve(node.$ref.slice(2).split('/').reduce((at, name) => at[name], api))
   if (!node.allOf) return node
-  const parts = [...node.allOf.map(resolve), { ...node, allOf: undefined }]
-  const properties = Object.assign({}, ...parts.map(part => part.properties))
+  const parts = [...node.allOf.map(resolve), { ...node, allOf: undefined }], properties = {}
+  for (const [name, schema] of parts.flatMap(part => Object.entries(part.properties ?? {})))
+    properties[name] = properties[name] ? { allOf: [properties[name], schema] } : schema
   return Object.assign({}, ...parts, { required: parts.flatMap(part => part.required ?? []), properties })
 }
 export const contentOf = message => Object.values(message.content ?? {})[0] ?? {}
@@ -19,9 +20,19 @@ export const operations = Object.entries(api.paths).flatMap(([path, item]) => Ob
     const inputs = [...parameters, body].filter(Boolean).map(resolve)
     return { ...operation, path, method: method.toUpperCase(), inputs, body }
   }))
-export const sharedStatuses = Object.keys(operations[0].responses).filter(status => operations.every(({ responses }) =>
-  JSON.stringify(responses[status]) === JSON.stringify(operations[0].responses[status])))
+const [first] = operations
+const isShared = status => operations.every(({ responses }) =>
+  JSON.stringify(responses[status]) === JSON.stringify(first.responses[status]))
+export const sharedStatuses = Object.keys(first.responses).filter(isShared)
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
+export const codesOf = response => resolve(fieldsOf(contentOf(response).schema ?? {})
+  .find(({ name }) => name === 'code')?.schema ?? {}).enum ?? []
+
+// The headers of the limit are those that every response has: the limit, what is left of it, and when it resets.
+const headersOf = response => Object.keys(resolve(response).headers ?? {})
+const responses = operations.flatMap(operation => Object.values(operation.responses))
+export const headerNames = [...new Set(responses.flatMap(headersOf))]
+export const limitHeaders = headerNames.filter(name => responses.every(response => headersOf(response).includes(name)))
 
 // The overview has an introduction, and a chapter for each "## " heading.
 export const [introduction, ...chapters] = api.info.description.split(/\n\n(?=## )/).map(section => {
@@ -60,9 +71,13 @@ export function rangeOf(schema) {
 
 // mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: some
 // parameters, and some fields of the body, of which null leaves one out and a number of letters makes one long.
-export function mistakeIn({ inputs, body }, { parameters, body: fields, letters = {} }) {
+// A body that is a text is sent as it is.
+export function mistakeIn({ inputs, body }, { parameters, body: change, letters = {} }) {
   const values = Object.fromEntries(inputs.map(({ name, required, example }) => [name, required ? example : '']))
+  Object.assign(values, parameters)
+  if (!body) return values
   const long = Object.entries(letters).map(([name, count]) => [name, 'x'.repeat(count)])
-  const json = body && { ...examplesOf(body)[0]?.value, ...fields, ...Object.fromEntries(long) }
-  return { ...values, ...parameters, ...(body && { body: JSON.stringify(json, (_, value) => value ?? undefined, 2) }) }
+  const fields = { ...examplesOf(body)[0]?.value, ...Object(change), ...Object.fromEntries(long) }
+  const text = typeof change === 'string' ? change : JSON.stringify(fields, (_, value) => value ?? undefined, 2)
+  return { ...values, body: text }
 }

@@ -13,8 +13,8 @@ function drawControl({ in: place, required, schema, example = '' }) {
 
 export function drawField(operationId, input) {
   const { name, schema, required } = input, id = `${operationId}-${name}`, control = drawControl(input)
-  const range = control.matches('select') ? '' : rangeOf(schema), hint = el('small', { id: `${id}-hint` }, range)
-  if (required) hint.append(range && ', ', el('b', { class: 'required' }, 'required'))
-  Object.assign(control, { id, name }).setAttribute('aria-describedby', hint.id)
-  return el('div', { class: 'field' }, el('label', { for: id }, name), hint, control)
+  const hint = el('small', { id: `${id}-hint` }, control.matches('select') ? '' : rangeOf(schema))
+  const label = el('label', { for: id }, name), mark = required ? el('small', { class: 'required' }, 'required') : ''
+  Object.assign(control, { id, name, required }).setAttribute('aria-describedby', hint.id)
+  return el('div', { class: 'field' }, el('div', {}, label, ' ', mark), control, hint)
 }

@@ -1,7 +1,8 @@
 // Shows what is left of the limit of the chosen key, and a wait. Without a window no timer runs.
 import { $, setText } from './draw.js'
+import { planOf } from './keys.js'
 import { checkServer, newReading, reading } from './limits.js'
-import { changes, planOf, settings } from './settings.js'
+import { changes, settings } from './settings.js'
 
 let ticking, announced = false // or the wait that was announced
 export function duration(seconds) {
@@ -11,22 +12,23 @@ export function duration(seconds) {
 }
 
 function drawMeter() {
-  const { state, waiting, limit, left, since, until, isStranger } = reading(settings.key), wait = waiting && state
+  const { state, waiting, limit, left, since, until, isStranger } = reading(settings.key)
   const meter = $('.meter'), bar = $('[role=meter]', meter), count = `${left} of ${limit} left`
   const remaining = until - Date.now(), round = waiting ? Math.ceil : Math.floor // the server rounds an end up
   const time = duration(Math.max(1, round(remaining / 1000)))
+  const plan = isStranger ? 'Without a valid key' : planOf(settings.key)
   const [head, rest] = {
-    new: ['No response yet', 'the first one shows the limit'],
-    over: ['Window over', 'your next request starts a new one'],
-    wait: [`Wait ${time}`, `limit reached, ${count}`],
-    banned: [`Wait ${time}`, 'banned, too many requests over the limit'],
-  }[state] ?? [count, `new window in ${time}`]
+    unknown: [plan, 'the first response shows the limit'],
+    full: [count, `${plan}: ${limit} requests a minute`],
+    wait: [`Wait ${time}`, `${plan}: ${count}`],
+    banned: [`Banned for ${time}`, `${plan}: wait, or choose another key`],
+  }[state] ?? [count, `${plan}: new window in ${time}`]
   setText($('strong', meter), head)
-  setText($('span', meter), `${isStranger ? 'Without a valid key' : planOf(settings.key)}: ${rest}`)
-  bar.style.setProperty('--level', waiting ? 1 - remaining / (until - since) : left / limit)
-  Object.assign(bar, { hidden: state === 'new', ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
+  setText($('span', meter), rest)
+  bar.style.setProperty('--level', waiting ? remaining / (until - since) : left / limit)
+  Object.assign(bar, { hidden: state === 'unknown', ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
   meter.dataset.state = state
-  const news = waiting ? `${head}, ${rest}` : state === 'over' ? 'You can send again' : head
+  const news = waiting ? `${head}. ${rest}` : announced ? 'You can send again' : head, wait = waiting && state
   if (wait !== announced) setText($('[role=status]', meter), news)
   announced = wait
   clearTimeout(ticking)

@@ -1,0 +1,152 @@
+// The panel of an operation: a form that sends what it shows, the response, and the request as code.
+import { call, makeRequest, repeat } from './client.js'
+import { examplesOf, mistakeIn, ownStatuses } from './description.js'
+import { $, all, button, drawStrikes, el, setText } from './draw.js'
+import { drawField } from './fields.js'
+import { demoKeys, planOf } from './keys.js'
+import { ban, newReading, reading } from './limits.js'
+import { logRequest } from './log.js'
+import { drawAnswer, drawExamples, drawOutcome } from './response.js'
+import { drawSample } from './sample.js'
+import { changes, settings } from './settings.js'
+
+export const untilBan = `Send until 403 (bans this key for ${ban.minutes} minutes)`
+export const panels = []
+export class Panel {
+  state = 'idle' // or "sending" once, or "repeating"
+  stop = new AbortController()
+  form = el('form', { novalidate: '' })
+  values = () => Object.fromEntries(new FormData(this.form))
+  requestWith = key => makeRequest(this.operation, this.values(), key, this.added)
+
+  constructor(operation) {
+    this.form.append($('#panel').content.cloneNode(true))
+    for (const { classList: [name] } of this.form.children) this[name] = $(`.${name}`, this.form)
+    for (const name of ['address', 'send', 'outcome', 'many', 'count']) this[name] = $(`.${name}`, this.form)
+    const { parts, draw } = drawSample(this.requestWith)
+    this.drawSample = draw
+    this.sample.append(...parts)
+    this.form.oninput = () => this.fill({}, this.added)
+    this.form.onsubmit = event => {
+      event.preventDefault()
+      this.run()
+    }
+    this.many.onclick = () => this.state === 'repeating' ? this.stop.abort() : this.fill({}).run(+this.many.value)
+    this.adopt(operation)
+    newReading.addEventListener('change', () => this.update())
+    changes.addEventListener('key', () => {
+      this.stop.abort()
+      this.fill({})
+    })
+    panels.push(this)
+  }
+
+  // adopt draws what belongs to an operation.
+  adopt(operation) {
+    const { operationId, summary, inputs, body } = operation, examples = drawExamples(operation, ownStatuses(operation))
+    this.operation = operation
+    this.canSend = !operation['x-hideTryItPanel']
+    this.form.ariaLabel = `Try it: ${summary}`
+    this.chooseExample = examples.choose
+    this.example.replaceChildren(this.example.firstChild, ...examples.parts)
+    this.inputs.replaceChildren(...this.canSend ? inputs.map(input => drawField(operationId, input))
+      : [el('p', {}, 'It cannot be sent from here: run the code instead.')])
+    for (const part of [this.send, $('kbd', this.form), this.actions]) part.hidden = !this.canSend
+    this.show({})
+    if (!body) return this.fill({})
+    const bodies = examplesOf(body).map(({ summary, value }) => [summary, { body: JSON.stringify(value, null, 2) }])
+    const choices = bodies.map(([summary, values]) => button(summary, () => this.fill(values, this.added)))
+    this.form.elements.body.before(el('div', { class: 'bodies', role: 'group', 'aria-label': 'Examples' }, ...choices))
+    return this.fill(bodies[0]?.[1] ?? {})
+  }
+
+  // fill takes values for some fields, and what a mistake adds that no field can hold.
+  fill(values, added) {
+    for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
+    this.added = added
+    const { method, query, headers = {} } = added ?? {}
+    const parts = [method, query && `?${query}`, ...Object.entries(headers).map(header => header.join(': '))]
+    this.extra.replaceChildren(...parts.filter(Boolean).map(part =>
+      Object.assign(button(`+ ${part} ×`, () => this.fill({})), { ariaLabel: `Remove ${part}` })))
+    const request = this.requestWith(settings.key), chip = $('.method', this.form)
+    setText(chip, request.method)
+    chip.className = `method ${request.method}`
+    this.form.className = `try ${request.method}`
+    setText(this.address, decodeURI(request.target))
+    this.drawSample()
+    this.mark()
+    this.update()
+    return this
+  }
+
+  // mark shows what an error is about: a parameter, the body, or the key.
+  mark({ code, message = '' } = {}, empty) {
+    const { inputs, body } = this.operation, isNamed = ({ name }) => message.startsWith(name)
+    const isParameter = code === 'invalid_parameter' && !this.added?.query
+    const parameter = isParameter && (inputs.find(isNamed) ?? inputs.find(({ in: place }) => place === 'path'))
+    const isBody = ['malformed_json', 'invalid_field', 'unknown_reference', 'incomplete_body'].includes(code)
+    const name = empty?.name ?? (parameter || isBody && body)?.name
+    for (const field of all('[name]', this.form)) field.ariaInvalid = field.name === name
+    $('#key').ariaInvalid = code === 'unauthorized' && !this.added?.headers
+  }
+
+  // provoke brings an error about, as its example says. What is pressed out of sight of the panel leads to it.
+  provoke({ until, ...mistake }) {
+    const { top, bottom } = this.form.getBoundingClientRect()
+    if (bottom < 100 || top > innerHeight - 100) location.hash = this.form.parentElement.id
+    this.fill(mistakeIn(this.operation, mistake), mistake).run(until)
+  }
+
+  // run sends once, or until a status comes, and shows each response.
+  async run(until) {
+    const { path } = this.operation, isEmpty = ({ name, value }) => path.includes(`{${name}}`) && !value.trim()
+    const { key } = settings, empty = all('[name]', this.form).find(isEmpty), send = () => this.sendOnce(key)
+    if (this.state !== 'idle') return
+    if (/[^!-~]/.test(key)) return this.show({ unsent: 'a key has only ASCII characters and no spaces' })
+    if (empty) return this.show({ unsent: `${empty.name} is required`, empty })
+    Object.assign(this, { state: until ? 'repeating' : 'sending', stop: new AbortController() })
+    this.update()
+    const tell = entry => this.outcome.replaceChildren(...drawOutcome(entry))
+    const entry = await (until ? repeat(send, { until, key, signal: this.stop.signal, tell }) : send())
+    this.state = 'idle'
+    this.show(entry)
+  }
+  async sendOnce(key) {
+    const values = this.values(), { added, operation } = this, time = new Date().toLocaleTimeString('en-GB')
+    const plan = added?.headers?.Authorization ? 'Unknown key' : planOf(key), entry = await call(this.requestWith(key))
+    logRequest({ ...entry, time, plan }, [operation.operationId, values, added], () => {
+      const panel = panels.findLast(panel => panel.operation === operation)
+      location.hash = operation.operationId
+      panel.fill(values, added).show({ ...entry, restored: `sent at ${time}, ${plan}` })
+    })
+    return entry
+  }
+
+  // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
+  show(entry) {
+    const refocus = this.response.contains(document.activeElement)
+    const turnTo = page => this.fill(Object.fromEntries(page)).run()
+    const goTo = ({ operation: { path }, values }) => panels
+      .filter(({ operation, canSend }) => canSend && operation.path === path).forEach(other => other.fill(values))
+    this.outcome.replaceChildren(...entry.status || entry.failure || entry.unsent ? drawOutcome(entry) : [])
+    this.response.replaceChildren(...entry.status ? drawAnswer(entry, turnTo, goTo) : [])
+    this.example.open = !entry.status
+    if (this.form.firstChild) this.mark(entry.body, entry.empty)
+    this.update()
+    if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
+  }
+
+  // update shows what can be pressed now.
+  update() {
+    const { waiting, state, left, strikes } = reading(settings.key), isIdle = this.state === 'idle'
+    const isRepeating = this.state === 'repeating', until = state === 'wait' ? 403 : 429
+    setText(this.send, this.state === 'sending' ? 'Sending …' : waiting ? 'Send anyway' : 'Send')
+    this.send.disabled = !isIdle
+    this.send.classList.toggle('anyway', waiting === true)
+    this.many.value = until
+    this.many.hidden = this.operation.method !== 'GET' || (state === 'banned' && !isRepeating)
+    setText(this.many, isRepeating ? 'Stop' : until === 403 ? untilBan : `Send until ${until}`)
+    if (strikes) this.count.replaceChildren(drawStrikes(strikes, ban.strikes))
+    else setText(this.count, left && !this.many.hidden && !isRepeating ? `${(left + 1).toLocaleString('en')} requests` : '')
+  }
+}
