@@ -2,7 +2,7 @@
 import { checkServer, measure, reading } from './limits.js'
 
 // makeRequest takes the values of the inputs, and what a mistake adds that no input can hold.
-export function makeRequest({ path, inputs, ...operation }, values, key, added) {
+export function makeRequest({ path, method, inputs }, values, key, added) {
   const query = new URLSearchParams(added?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
   let target = path
   for (const { name, in: place, content } of inputs) {
@@ -13,50 +13,39 @@ export function makeRequest({ path, inputs, ...operation }, values, key, added) 
     else if (value) query.append(name, value)
   }
   if (query.size) target += `?${query}`
-  const method = added?.method ?? operation.method
-  return { method, target, url: location.origin + target, headers: { ...headers, ...added?.headers }, body: values.body }
-}
-const gone = 'The server cannot be reached; check that it is running.'
-const cut = 'No response came, but the server is still there. The request may have been carried out: look first.'
-function parse(text) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  Object.assign(headers, added?.headers)
+  return { method: added?.method ?? method, target, url: location.origin + target, headers, body: values.body }
 }
 
+const gone = 'The server cannot be reached; check that it is running.'
+const cut = 'No response came, but the server is still there. The request may have been carried out: look first.'
 export async function call({ target, url, ...options }) {
   const start = Date.now(), sent = { method: options.method, path: target }
-  let response, text
   try {
     const signal = AbortSignal.timeout(30_000)
-    response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal })
-    text = await response.text()
+    const response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal })
+    const { status, statusText, headers } = response, body = await response.clone().json().catch(() => response.text())
+    measure(options.headers.Authorization?.slice('Bearer '.length) ?? '', { status, headers, body })
+    return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - start) }
   } catch (error) {
     if (error.name === 'TimeoutError') return { ...sent, failure: 'It took more than 30 seconds.' }
     return { ...sent, failure: await checkServer() ? cut : gone }
   }
-  const { status, statusText, headers } = response
-  const body = headers.get('Content-Type')?.startsWith('application/json') ? parse(text) : text
-  measure(options.headers.Authorization?.slice('Bearer '.length) ?? '', { status, headers, body })
-  return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - start), received: Date.now() }
 }
 
-const pause = (ms, signal) => new Promise(resolve => {
-  setTimeout(resolve, ms)
-  signal.addEventListener('abort', resolve)
-})
+const sleep = ms => new Promise(resolve => { setTimeout(resolve, ms) })
+const pause = (ms, signal) => Promise.race([sleep(ms), new Promise(resolve => { signal.onabort = resolve })])
 // repeat sends until the status comes. It ends before that if it is stopped, if another refusal comes, or if a new
 // window begins. Once the key is refused, each second is a strike, and the tenth is a ban.
 export async function repeat(send, { until, key, signal, tell }) {
   for (let count = 1, isRefused = false; ; count++) {
-    const before = reading(key), entry = { ...await send(), count }, { status } = entry, { left, until: end } = reading(key)
-    const finish = note => ({ ...entry, note })
+    const before = reading(key), entry = { ...await send(), count }, { status } = entry
+    const { left, until: end } = reading(key), finish = note => ({ ...entry, note })
     if (status === until || !status || [401, 403].includes(status)) return finish()
     if (isRefused && status !== 429) return finish('A new window began, so the strikes were cleared.')
     isRefused ||= status === 429
-    if (count > 1 && left >= before.left && !isRefused) return finish('A new window began before the limit was reached.')
+    if (count > 1 && left >= before.left && !isRefused)
+      return finish('A new window began before the limit was reached.')
     if (until === 503 && count === 10) return finish('No 503 came. Start the server with -fail 1/2 to see one.')
     tell(entry)
     const ms = end - 1000 - Date.now() // the server rounds the end up

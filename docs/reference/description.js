@@ -20,13 +20,12 @@ export const operations = Object.entries(api.paths).flatMap(([path, item]) => Ob
     const inputs = [...parameters, body].filter(Boolean).map(resolve)
     return { ...operation, path, method: method.toUpperCase(), inputs, body }
   }))
-const [first] = operations
 const isShared = status => operations.every(({ responses }) =>
-  JSON.stringify(responses[status]) === JSON.stringify(first.responses[status]))
-export const sharedStatuses = Object.keys(first.responses).filter(isShared)
+  JSON.stringify(responses[status]) === JSON.stringify(operations[0].responses[status]))
+export const sharedStatuses = Object.keys(operations[0].responses).filter(isShared)
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
-export const codesOf = response => resolve(fieldsOf(contentOf(response).schema ?? {})
-  .find(({ name }) => name === 'code')?.schema ?? {}).enum ?? []
+export const codesOf = response =>
+  resolve(resolve(contentOf(response).schema ?? {}).properties?.code ?? {}).enum ?? []
 
 // The headers of the limit are those that every response has: the limit, what is left of it, and when it resets.
 const headersOf = response => Object.keys(resolve(response).headers ?? {})
@@ -56,17 +55,13 @@ export function typeOf(schema) {
   if (items) return `array of ${typeOf(items)}`
   return properties && schema.$ref?.split('/').pop() || (type === 'string' && format || type)
 }
-function between(low, high, unit = '') {
-  if (low === undefined) return high !== undefined && `at most ${high}${unit}`
-  return high === undefined ? `at least ${low}${unit}` : `${low} to ${high}${unit}`
-}
 export function rangeOf(schema) {
-  const { enum: values, minimum, maximum, minLength, maxLength, maxItems, pattern } = resolve(schema)
-  return [
-    values && (values.length > 1 ? `one of ${values.join(', ')}` : `always ${values}`), between(minimum, maximum),
-    between(minLength, maxLength, ' characters'), between(undefined, maxItems, ' items'),
-    pattern && (pattern === '\\S' ? 'not blank' : `matching ${pattern}`),
-  ].filter(Boolean).join(', ')
+  const { enum: values, minimum, maximum, minLength, maxLength, pattern } = resolve(schema)
+  const between = (low, high) => low === undefined ? high !== undefined && `at most ${high}`
+    : high === undefined ? `at least ${low}` : `${low} to ${high}`
+  const size = between(minLength, maxLength), choice = values && `one of ${values.join(', ')}`
+  return [values?.length === 1 ? `always ${values}` : choice, between(minimum, maximum), size && `${size} characters`,
+    pattern === '\\S' && 'not blank'].filter(Boolean).join(', ')
 }
 
 // mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: some
@@ -74,10 +69,9 @@ export function rangeOf(schema) {
 // A body that is a text is sent as it is.
 export function mistakeIn({ inputs, body }, { parameters, body: change, letters = {} }) {
   const values = Object.fromEntries(inputs.map(({ name, required, example }) => [name, required ? example : '']))
-  Object.assign(values, parameters)
-  if (!body) return values
-  const long = Object.entries(letters).map(([name, count]) => [name, 'x'.repeat(count)])
-  const fields = { ...examplesOf(body)[0]?.value, ...Object(change), ...Object.fromEntries(long) }
+  if (!body) return { ...values, ...parameters }
+  const fields = { ...examplesOf(body)[0]?.value, ...Object(change) }
+  for (const [name, count] of Object.entries(letters)) fields[name] = 'x'.repeat(count)
   const text = typeof change === 'string' ? change : JSON.stringify(fields, (_, value) => value ?? undefined, 2)
-  return { ...values, body: text }
+  return { ...values, ...parameters, body: text }
 }

@@ -2,7 +2,6 @@
 export const $ = (selector, root = document) => root.querySelector(selector)
 export const all = (selector, root = document) => [...root.querySelectorAll(selector)]
 export const setText = (element, text) => { if (element.textContent !== text) element.textContent = text }
-
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name)
   for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value)
@@ -15,24 +14,9 @@ export const link = (id, ...content) => el('a', { href: `#${id}` }, ...content)
 export const drawMethod = method => el('b', { class: `method ${method}` }, method)
 export const drawStatus = (status, text = status) => el('b', { class: status < 400 ? 'good' : 'bad' }, text)
 
-// drawStrikes draws ten dots, of which the strikes are filled.
-export function drawStrikes(count, limit) {
-  const dots = Array.from({ length: limit }, (_, i) => el('i', i < count ? { class: 'hit' } : {}))
-  return el('span', { class: 'strikes' }, ...dots, `${count} of ${limit} strikes`)
-}
-
-// fold keeps what is long out of the way on a phone. On a wider screen it is a heading with what belongs to it.
-const phone = matchMedia('(width < 40rem)')
-export function fold(title, ...content) {
-  const summary = el('summary', {}, el('h5', {}, title)), details = el('details', { class: 'fold' }, summary, ...content)
-  const adapt = () => {
-    details.open = !phone.matches
-    summary.tabIndex = phone.matches ? 0 : -1
-  }
-  phone.addEventListener('change', adapt)
-  adapt()
-  return details
-}
+// fold returns a heading, and what belongs to it: on a phone that is folded, and has its own title.
+export const fold = (title, ...content) =>
+  [el('h5', {}, title), el('details', { class: 'fold' }, el('summary', {}, title), ...content)]
 
 const drawCode = text => el('code', text.length < 30 ? { class: 'short' } : {}, text) // which no line breaks
 export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? drawCode(part) : part)
@@ -41,11 +25,7 @@ export function prose(text = '') {
   return text.split('\n\n').filter(Boolean).map(block => {
     if (!block.startsWith('|')) return el('p', {}, ...inline(block))
     const [head, , ...rows] = block.split('\n').map(row => row.split('|').slice(1, -1).map(cell => inline(cell.trim())))
-    return table(head, rows)
+    const drawRow = kind => cells => el('tr', {}, ...cells.map(content => el(kind, {}, ...content)))
+    return el('table', {}, el('thead', {}, drawRow('th')(head)), el('tbody', {}, ...rows.map(drawRow('td'))))
   })
-}
-export function table(head, rows) {
-  const top = el('tr', {}, ...head.map(content => el('th', { scope: 'col' }, ...content)))
-  const body = rows.map(cells => el('tr', {}, ...cells.map(content => el('td', {}, ...content))))
-  return el('table', {}, el('thead', {}, top), el('tbody', {}, ...body))
 }

@@ -10,11 +10,10 @@ function drawControl({ in: place, required, schema, example = '' }) {
   if (type === 'integer') control.inputMode = 'numeric'
   return Object.assign(control, required ? { value: example } : { placeholder: example || preset })
 }
-
-export function drawField(operationId, input) {
-  const { name, schema, required } = input, id = `${operationId}-${name}`, control = drawControl(input)
+export function drawField(id, input) {
+  const { name, schema, required } = input, control = drawControl(input)
   const hint = el('small', { id: `${id}-hint` }, control.matches('select') ? '' : rangeOf(schema))
   const label = el('label', { for: id }, name), mark = required ? el('small', { class: 'required' }, 'required') : ''
-  Object.assign(control, { id, name, required }).setAttribute('aria-describedby', hint.id)
+  Object.assign(control, { id, name }).setAttribute('aria-describedby', hint.id)
   return el('div', { class: 'field' }, el('div', {}, label, ' ', mark), control, hint)
 }

@@ -3,9 +3,9 @@ import demoKeys from '/docs/keys.json' with { type: 'json' }
 import { api } from './description.js'
 export { demoKeys }
 
-const demoOf = key => demoKeys.find(demo => demo.key === key)
+const demoOf = key => demoKeys.find(demo => demo.key === key) ?? {}
 export function planOf(key) {
-  const { plan } = demoOf(key) ?? {}
+  const { plan } = demoOf(key)
   return plan ? plan[0].toUpperCase() + plan.slice(1) : key ? 'Your key' : 'No key'
 }
-export const limitOf = key => ({ ...api.info['x-plans']?.[demoOf(key)?.plan], ...demoOf(key) }).perMinute
+export const limitOf = key => ({ ...api.info['x-plans'][demoOf(key).plan], ...demoOf(key) }).perMinute

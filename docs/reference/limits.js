@@ -15,36 +15,29 @@ function keep(news) {
 // reading says how much is left. Its state is "full" outside of a window, "open" or "low" in one, "wait" or "banned"
 // while the server refuses all, and "unknown" before the first response to a key whose limit nothing tells.
 export function reading(key) {
-  const last = readings[key], { strikes = 0 } = last ?? {}
-  if (last?.until > Date.now()) return { ...last, waiting: last.state === 'wait' || last.state === 'banned' }
-  const limit = limitOf(key) ?? last?.limit
-  return { state: limit ? 'full' : 'unknown', limit, left: limit, strikes: last?.state === 'banned' ? 0 : strikes }
+  const last = readings[key] ?? {}, limit = limitOf(key) ?? last.limit
+  if (last.until > Date.now()) return { ...last, waiting: last.state === 'wait' || last.state === 'banned' }
+  const strikes = last.state === 'banned' ? 0 : last.strikes
+  return { state: limit ? 'full' : 'unknown', limit, left: limit, strikes, waiting: false }
 }
 
-export function measure(key, { status, headers, body }) {
+export function measure(key, { headers, body }) {
   const [limit, left, reset, wait] = [...limitHeaders, 'Retry-After'].map(name => Number(headers.get(name)))
   if (!limit) return
-  const refused = { rate_limited: 'wait', key_banned: 'banned' }[body?.code], before = readings[key] ?? {}
-  const now = Date.now(), difference = now - Date.parse(headers.get('Date'))
+  const now = Date.now(), difference = now - Date.parse(headers.get('Date')), before = readings[key] ?? { strikes: 0 }
   const skew = Math.abs(difference) > 2000 ? difference - 1000 : 0 // of the clocks; the header is cut to whole seconds
-  const until = refused ? now + wait * 1000 : reset * 1000 + skew
+  const refused = { rate_limited: 'wait', key_banned: 'banned' }[body?.code]
   const state = refused ?? (left > limit / 5 ? 'open' : 'low'), since = before.state === state ? before.since : now
-  const news = { limit, left, state, since, until, isStranger: status === 401, strikes: 0 }
-  if (refused === 'banned') news.strikes = ban.strikes
-  if (refused === 'wait') {
-    const isStrike = !(now - before.struck < 1000) // a burst is one strike
-    news.strikes = Math.min(ban.strikes - 1, (before.strikes ?? 0) + isStrike)
-    Object.assign(news, { struck: isStrike ? now : before.struck, isStranger: before.isStranger })
-  }
-  keep({ ...readings, [key]: news })
+  const isStrike = state === 'wait' && !(now - before.struck < 1000) // a burst is one strike
+  const strikes = { wait: Math.min(before.strikes + isStrike, ban.strikes - 1), banned: ban.strikes }[state] ?? 0
+  const struck = isStrike ? now : before.struck, until = refused ? now + wait * 1000 : reset * 1000 + skew
+  keep({ ...readings, [key]: { limit, left, state, since, until, strikes, struck } })
 }
 
 // checkServer returns whether the server can be reached. One that is gone, or was restarted, begins every window anew.
 export async function checkServer() {
-  const response = await fetch('/healthz', { cache: 'no-store' }).catch(() => undefined)
-  const { started: now } = response?.ok ? await response.json() : {}
-  const isAnew = now !== started
-  started = now
-  if (isAnew) keep({})
+  const response = await fetch('/healthz', { cache: 'no-store' }).catch(() => undefined), before = started
+  started = (await response?.json())?.started
+  if (started !== before) keep({})
   return Boolean(response)
 }

@@ -4,19 +4,18 @@ import { planOf } from './keys.js'
 import { checkServer, newReading, reading } from './limits.js'
 import { changes, settings } from './settings.js'
 
-let ticking, announced = false // or the wait that was announced
-export function duration(seconds) {
+let ticking, announced // the wait that was announced
+function duration(seconds) {
   const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60
   if (hours) return `${hours}\xa0h ${minutes}\xa0min`
   return seconds < 100 ? `${seconds}\xa0s` : `${minutes}\xa0min ${seconds % 60}\xa0s`
 }
 
 function drawMeter() {
-  const { state, waiting, limit, left, since, until, isStranger } = reading(settings.key)
+  const { state, waiting, limit, left, since, until } = reading(settings.key), plan = planOf(settings.key)
   const meter = $('.meter'), bar = $('[role=meter]', meter), count = `${left} of ${limit} left`
   const remaining = until - Date.now(), round = waiting ? Math.ceil : Math.floor // the server rounds an end up
   const time = duration(Math.max(1, round(remaining / 1000)))
-  const plan = isStranger ? 'Without a valid key' : planOf(settings.key)
   const [head, rest] = {
     unknown: [plan, 'the first response shows the limit'],
     full: [count, `${plan}: ${limit} requests a minute`],
@@ -25,12 +24,11 @@ function drawMeter() {
   }[state] ?? [count, `${plan}: new window in ${time}`]
   setText($('strong', meter), head)
   setText($('span', meter), rest)
+  meter.dataset.state = state
   bar.style.setProperty('--level', waiting ? remaining / (until - since) : left / limit)
   Object.assign(bar, { hidden: state === 'unknown', ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
-  meter.dataset.state = state
-  const news = waiting ? `${head}. ${rest}` : announced ? 'You can send again' : head, wait = waiting && state
-  if (wait !== announced) setText($('[role=status]', meter), news)
-  announced = wait
+  if (waiting !== announced) setText($('[role=status]', meter), waiting ? `${head}. ${rest}` : `${head}.`)
+  announced = waiting
   clearTimeout(ticking)
   const step = waiting || remaining < 3_600_000 ? 1000 : 60_000
   if (remaining > 0) ticking = setTimeout(tick, remaining % step || step)

@@ -6,35 +6,31 @@ import { Panel, untilBan } from './panel.js'
 export function drawOverview() {
   const { title, version, license } = api.info, { url, variables } = api.servers[0], panel = new Panel(operations[0])
   $('.brand span').append(document.title = $('h1').textContent = title, ' ', el('small', {}, version))
-  $('.facts').append('Base URL ', el('code', {}, variables?.base_url?.default ?? url), ' · ',
-    el('a', { href: '/openapi.json' }, 'openapi.json'), ' · ', el('a', { href: '/healthz' }, 'healthz'), ' · ',
-    el('a', { href: license.url }, license.name))
-  const heading = el('h2', {}, 'A first request'), first = el('section', { id: 'first' }, heading, panel.form)
+  $('.facts').append('Base URL ', el('code', {}, variables?.base_url?.default ?? url))
+  for (const [name, href] of [['openapi.json', '/openapi.json'], ['healthz', '/healthz'], [license.name, license.url]])
+    $('.facts').append(' · ', el('a', { href }, name))
+  const heading = el('h2', {}, 'A first request')
   panel.response.before(panel.sample)
   $('#overview .about').append(...prose(introduction.text))
-  $('#overview').append(first, el('div', { class: 'more' }, ...chapters.map(({ title, id, text }) =>
-    el('section', { id }, el('h2', {}, link(id, title)), ...prose(text)))))
-  drawTries(panel, heading)
-  const chapterLinks = chapters.map(({ title, id }) => el('li', {}, link(id, title)))
-  return el('li', {}, el('a', { href: '#overview', class: 'group' }, 'Overview'), el('ul', { class: 'chapters' }, ...chapterLinks))
+  $('#overview').append(el('section', { id: 'first' }, heading, panel.form), el('div', { class: 'more' },
+    ...chapters.map(({ title, id, text }) => el('section', { id }, el('h2', {}, link(id, title)), ...prose(text)))))
+  for (const row of $('#errors tbody')?.rows ?? []) addTry(row, panel, heading)
+  return el('li', {}, el('a', { href: '#overview', class: 'group' }, 'Overview'),
+    el('ul', { class: 'chapters' }, ...chapters.map(({ title, id }) => el('li', {}, link(id, title)))))
 }
 
-// Each code of the chapter on errors is tried with an operation that has an example of it, in the first panel.
-function drawTries(panel, heading) {
-  for (const row of $('#errors tbody')?.rows ?? []) {
-    const [status, code] = [...row.cells].map(cell => cell.textContent), ofAll = api.info['x-try']?.[status]
-    const mistakeOf = ({ responses }) =>
-      examplesOf(resolve(responses[status] ?? {})).find(({ value, 'x-try': mistake }) => mistake && value.code === code)?.['x-try']
-    const operation = operations.find(operation => !operation['x-hideTryItPanel'] && (mistakeOf(operation) ?? ofAll))
-    const cell = row.insertCell(), mistake = operation && (mistakeOf(operation) ?? ofAll)
-    row.cells[0].className = status < 400 ? 'good' : 'bad'
-    if (!mistake) continue
-    const name = mistake.until === 403 ? untilBan : mistake.until ? `Send until ${status}` : 'Try'
-    const trial = button(name, () => {
-      heading.replaceChildren(link(operation.operationId, operation.summary))
-      panel.adopt(operation).provoke(mistake)
-    })
-    if (name === 'Try') trial.ariaLabel = `Try ${code}`
-    cell.append(trial)
-  }
+// addTry adds a button to an error code, if the whole API or an operation has an example of it that can be tried. The
+// first panel takes that operation.
+function addTry(row, panel, heading) {
+  const [status, code] = [...row.cells].map(cell => cell.textContent), cell = row.insertCell()
+  row.cells[0].className = status < 400 ? 'good' : 'bad'
+  const mistakeOf = ({ responses, 'x-hideTryItPanel': isHidden }) => !isHidden && (api.info['x-try']?.[status]
+    ?? examplesOf(resolve(responses[status] ?? {})).find(({ value }) => value.code === code)?.['x-try'])
+  const operation = operations.find(mistakeOf), mistake = operation && mistakeOf(operation)
+  if (!mistake) return
+  const name = mistake.until === 403 ? untilBan : mistake.until ? `Send until ${status}` : `Try ${status}`
+  cell.append(button(name, () => {
+    heading.replaceChildren(link(operation.operationId, operation.summary))
+    panel.adopt(operation).provoke(mistake)
+  }))
 }

@@ -1,9 +1,9 @@
 // The panel of an operation: a form that sends what it shows, the response, and the request as code.
 import { call, makeRequest, repeat } from './client.js'
-import { examplesOf, mistakeIn, ownStatuses } from './description.js'
-import { $, all, button, drawStrikes, el, setText } from './draw.js'
+import { examplesOf, mistakeIn } from './description.js'
+import { $, all, button, el, setText } from './draw.js'
 import { drawField } from './fields.js'
-import { demoKeys, planOf } from './keys.js'
+import { planOf } from './keys.js'
 import { ban, newReading, reading } from './limits.js'
 import { logRequest } from './log.js'
 import { drawAnswer, drawExamples, drawOutcome } from './response.js'
@@ -21,16 +21,12 @@ export class Panel {
 
   constructor(operation) {
     this.form.append($('#panel').content.cloneNode(true))
-    for (const { classList: [name] } of this.form.children) this[name] = $(`.${name}`, this.form)
-    for (const name of ['address', 'send', 'outcome', 'many', 'count']) this[name] = $(`.${name}`, this.form)
+    for (const part of all('[class]', this.form)) this[part.className.split(' ')[0]] = part
     const { parts, draw } = drawSample(this.requestWith)
     this.drawSample = draw
     this.sample.append(...parts)
     this.form.oninput = () => this.fill({}, this.added)
-    this.form.onsubmit = event => {
-      event.preventDefault()
-      this.run()
-    }
+    this.form.onsubmit = event => this.run(event.preventDefault())
     this.many.onclick = () => this.state === 'repeating' ? this.stop.abort() : this.fill({}).run(+this.many.value)
     this.adopt(operation)
     newReading.addEventListener('change', () => this.update())
@@ -43,36 +39,32 @@ export class Panel {
 
   // adopt draws what belongs to an operation.
   adopt(operation) {
-    const { operationId, summary, inputs, body } = operation, examples = drawExamples(operation, ownStatuses(operation))
-    this.operation = operation
-    this.canSend = !operation['x-hideTryItPanel']
+    const { operationId: id, summary, inputs, body } = operation, { parts, choose } = drawExamples(operation)
+    const fields = inputs.map(input => drawField(`${id}-${input.name}`, input))
+    Object.assign(this, { operation, canSend: !operation['x-hideTryItPanel'], chooseExample: choose })
     this.form.ariaLabel = `Try it: ${summary}`
-    this.chooseExample = examples.choose
-    this.example.replaceChildren(this.example.firstChild, ...examples.parts)
-    this.inputs.replaceChildren(...this.canSend ? inputs.map(input => drawField(operationId, input))
-      : [el('p', {}, 'It cannot be sent from here: run the code instead.')])
+    this.example.replaceChildren(this.example.firstChild, ...parts)
+    this.inputs.replaceChildren(...this.canSend ? fields : ['It cannot be sent from here: run the code instead.'])
     for (const part of [this.send, $('kbd', this.form), this.actions]) part.hidden = !this.canSend
     this.show({})
-    if (!body) return this.fill({})
-    const bodies = examplesOf(body).map(({ summary, value }) => [summary, { body: JSON.stringify(value, null, 2) }])
-    const choices = bodies.map(([summary, values]) => button(summary, () => this.fill(values, this.added)))
-    this.form.elements.body.before(el('div', { class: 'bodies', role: 'group', 'aria-label': 'Examples' }, ...choices))
-    return this.fill(bodies[0]?.[1] ?? {})
+    const bodies = body ? examplesOf(body) : []
+    const put = value => this.fill({ body: JSON.stringify(value, null, 2) }, this.added)
+    const choices = bodies.map(({ summary, value }) => button(summary, () => put(value)))
+    if (body) this.form.elements.body.before(el('div', { class: 'bodies' }, ...choices))
+    return body ? put(bodies[0].value) : this.fill({})
   }
 
   // fill takes values for some fields, and what a mistake adds that no field can hold.
   fill(values, added) {
     for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
     this.added = added
-    const { method, query, headers = {} } = added ?? {}
-    const parts = [method, query && `?${query}`, ...Object.entries(headers).map(header => header.join(': '))]
+    const { headers = {}, query, method: other } = added ?? {}, { method, target } = this.requestWith(settings.key)
+    const parts = [other, query && `?${query}`, ...Object.entries(headers).map(header => header.join(': '))]
     this.extra.replaceChildren(...parts.filter(Boolean).map(part =>
       Object.assign(button(`+ ${part} ×`, () => this.fill({})), { ariaLabel: `Remove ${part}` })))
-    const request = this.requestWith(settings.key), chip = $('.method', this.form)
-    setText(chip, request.method)
-    chip.className = `method ${request.method}`
-    this.form.className = `try ${request.method}`
-    setText(this.address, decodeURI(request.target))
+    setText(this.method, method)
+    setText(this.address, decodeURI(target))
+    this.form.className = `try ${method}`
     this.drawSample()
     this.mark()
     this.update()
@@ -80,13 +72,11 @@ export class Panel {
   }
 
   // mark shows what an error is about: a parameter, the body, or the key.
-  mark({ code, message = '' } = {}, empty) {
-    const { inputs, body } = this.operation, isNamed = ({ name }) => message.startsWith(name)
-    const isParameter = code === 'invalid_parameter' && !this.added?.query
-    const parameter = isParameter && (inputs.find(isNamed) ?? inputs.find(({ in: place }) => place === 'path'))
-    const isBody = ['malformed_json', 'invalid_field', 'unknown_reference', 'incomplete_body'].includes(code)
-    const name = empty?.name ?? (parameter || isBody && body)?.name
-    for (const field of all('[name]', this.form)) field.ariaInvalid = field.name === name
+  mark({ code, message = '', status } = {}, empty) {
+    const { inputs, body } = this.operation, named = inputs.find(({ name }) => message.startsWith(name))
+    const parameter = named ?? inputs.find(({ in: place }) => place === 'path')
+    const wrong = empty ?? (status === 400 && (code === 'invalid_parameter' ? parameter : body))
+    for (const field of all('[name]', this.form)) field.ariaInvalid = field.name === wrong?.name
     $('#key').ariaInvalid = code === 'unauthorized' && !this.added?.headers
   }
 
@@ -115,9 +105,9 @@ export class Panel {
     const values = this.values(), { added, operation } = this, time = new Date().toLocaleTimeString('en-GB')
     const plan = added?.headers?.Authorization ? 'Unknown key' : planOf(key), entry = await call(this.requestWith(key))
     logRequest({ ...entry, time, plan }, [operation.operationId, values, added], () => {
-      const panel = panels.findLast(panel => panel.operation === operation)
       location.hash = operation.operationId
-      panel.fill(values, added).show({ ...entry, restored: `sent at ${time}, ${plan}` })
+      panels.findLast(panel => panel.operation === operation).fill(values, added)
+        .show({ ...entry, restored: `sent at ${time}, ${plan}` })
     })
     return entry
   }
@@ -128,25 +118,27 @@ export class Panel {
     const turnTo = page => this.fill(Object.fromEntries(page)).run()
     const goTo = ({ operation: { path }, values }) => panels
       .filter(({ operation, canSend }) => canSend && operation.path === path).forEach(other => other.fill(values))
-    this.outcome.replaceChildren(...entry.status || entry.failure || entry.unsent ? drawOutcome(entry) : [])
+    this.outcome.replaceChildren(...drawOutcome(entry))
     this.response.replaceChildren(...entry.status ? drawAnswer(entry, turnTo, goTo) : [])
     this.example.open = !entry.status
-    if (this.form.firstChild) this.mark(entry.body, entry.empty)
+    this.mark(entry.body, entry.empty)
     this.update()
     if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
   }
 
   // update shows what can be pressed now.
   update() {
-    const { waiting, state, left, strikes } = reading(settings.key), isIdle = this.state === 'idle'
-    const isRepeating = this.state === 'repeating', until = state === 'wait' ? 403 : 429
+    const { waiting, state, left, strikes } = reading(settings.key), until = state === 'wait' ? 403 : 429
+    const isRepeating = this.state === 'repeating', hasMany = this.operation.method === 'GET' && state !== 'banned'
     setText(this.send, this.state === 'sending' ? 'Sending …' : waiting ? 'Send anyway' : 'Send')
-    this.send.disabled = !isIdle
-    this.send.classList.toggle('anyway', waiting === true)
+    this.send.disabled = this.state !== 'idle'
+    this.send.classList.toggle('anyway', waiting)
     this.many.value = until
-    this.many.hidden = this.operation.method !== 'GET' || (state === 'banned' && !isRepeating)
+    this.many.hidden = !hasMany && !isRepeating
     setText(this.many, isRepeating ? 'Stop' : until === 403 ? untilBan : `Send until ${until}`)
-    if (strikes) this.count.replaceChildren(drawStrikes(strikes, ban.strikes))
-    else setText(this.count, left && !this.many.hidden && !isRepeating ? `${(left + 1).toLocaleString('en')} requests` : '')
+    const dots = '●'.repeat(strikes) + '○'.repeat(ban.strikes - strikes || 0)
+    const requests = hasMany && left && !isRepeating ? `${(left + 1).toLocaleString('en')} requests` : ''
+    setText(this.count, strikes ? `${dots} ${strikes} of ${ban.strikes} strikes` : requests)
+    this.count.classList.toggle('strikes', strikes > 0)
   }
 }

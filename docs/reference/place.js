@@ -1,32 +1,29 @@
 // Marks the place in the navigation: where the focus is, or else what begins in the upper fifth of the screen.
 import { $, all } from './draw.js'
 
-export function placeNow() {
-  return $(`main ${$('nav [aria-current]')?.hash || '#overview'}`)
-}
+let here = $('#overview')
+// formHere finds the form that the keyboard sends: the one that has the focus, or that of the place.
+export const formHere = () => document.activeElement.closest('form') ?? $('form', here.closest('article') ?? undefined)
 
 export function watchPlace() {
-  const nav = $('nav'), sections = all('main :is(section, article):not(#first)')
-  const boxOf = section => section.getBoundingClientRect(), top = section => boxOf(section).top
+  const sections = all('main :is(section, article):not(#first)'), boxOf = section => section.getBoundingClientRect()
   function find() {
     const line = innerHeight / 5, focused = document.activeElement.closest('article, article section:not(#first)')
-    if (focused && boxOf(focused).bottom > line && top(focused) < innerHeight - 100) return focused
-    const chosen = sections.find(section => section.matches(':target') && top(section) >= 0 && top(section) <= line)
-    return chosen ?? sections.findLast(section => top(section) <= line) ?? sections[0]
+    if (focused && boxOf(focused).bottom > line && boxOf(focused).top < innerHeight - 100) return focused
+    const begun = sections.filter(section => boxOf(section).top <= line)
+    return begun.find(section => section.matches(':target') && boxOf(section).top >= 0) ?? begun.at(-1) ?? sections[0]
   }
   function mark() {
-    const place = find(), link = $(`[href="#${place.id}"]`, nav)
+    here = find()
+    const link = $(`nav [href="#${here.id}"]`)
     if (link.ariaCurrent) return
-    $('[aria-current]', nav)?.removeAttribute('aria-current')
+    $('nav [aria-current]')?.removeAttribute('aria-current')
     link.ariaCurrent = 'true'
-    const { top, bottom } = link.getBoundingClientRect(), frame = nav.getBoundingClientRect()
-    if (top < frame.top || bottom > frame.bottom) nav.scrollTop += top - frame.top - frame.height / 2
-    history.replaceState(null, '', place === sections[0] ? '/' : link.hash)
+    link.scrollIntoView({ block: 'nearest' }) // in the navigation, which is fixed
+    history.replaceState(null, '', here === sections[0] ? '/' : link.hash)
   }
   addEventListener('hashchange', mark)
   $('main').addEventListener('focusin', mark)
   const observer = new IntersectionObserver(mark, { rootMargin: '-15% 0px -80%' })
-  addEventListener('load', () => { // the address comes first
-    for (const section of sections) observer.observe(section)
-  })
+  addEventListener('load', () => sections.forEach(section => observer.observe(section))) // the address comes first
 }

@@ -1,6 +1,7 @@
-// Draws the code of a request in the chosen language. A hidden key is not shown, but copied.
+// Draws the code of a request in the chosen language. A key of a keys file is not shown, but copied.
 import { drawCode } from './code.js'
 import { el } from './draw.js'
+import { demoKeys } from './keys.js'
 import { samples } from './samples.js'
 import { changes, drawChoices, settings } from './settings.js'
 
@@ -8,12 +9,12 @@ import { changes, drawChoices, settings } from './settings.js'
 export function drawSample(requestFor) {
   const codeWith = key => samples[settings.language](requestFor(key))
   const languages = el('div', { class: 'choices', role: 'group', 'aria-label': 'Language', 'data-setting': 'language' })
-  const [box, put] = drawCode('Code', () => codeWith(settings.key))
+  const [box, put] = drawCode(() => codeWith(settings.key))
   const draw = () => {
-    const { key, hidesKey } = settings, code = codeWith(hidesKey ? '•'.repeat(key.length) : key)
+    const code = codeWith(demoKeys.length ? settings.key : '•'.repeat(settings.key.length))
     put(code.length < 5000 ? code : `${code.slice(0, 500)} …\n\nCopy has all of it.`)
   }
-  for (const setting of ['hidesKey', 'language']) changes.addEventListener(setting, draw)
+  changes.addEventListener('language', draw)
   drawChoices(languages)
   return { parts: [languages, box], draw }
 }

@@ -1,9 +1,8 @@
-// The same request in other languages, ready to run, and as it goes over the wire.
+// The same request in other languages, ready to run.
 // literal quotes a text; several lines stay lines, unless they hold what is special in the language.
 const literal = (text, mark, special) =>
   text.includes('\n') && !special.test(text) ? mark + text + mark : JSON.stringify(text)
 const object = headers => JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')
-const goImports = '\n\nimport (\n\t"log"\n\t"net/http"\n\t"os"\n\t"strings"\n)'
 const goCheck = '\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}'
 
 export const samples = {
@@ -13,18 +12,11 @@ export const samples = {
     if (body !== undefined) lines.push(`--data-raw ${quote(body)}`)
     return [method === 'GET' ? 'curl -i' : `curl -i -X ${method}`, quote(url), ...lines].join(' \\\n  ')
   },
-  HTTP({ method, url, headers, body }) {
-    const { host, origin } = new URL(url), size = body === undefined ? {} : { 'Content-Length': new Blob([body]).size }
-    const lines = Object.entries({ Host: host, ...headers, ...size }).map(line => line.join(': '))
-    return [`${method} ${url.slice(origin.length)} HTTP/1.1`, ...lines, '', body ?? ''].join('\n')
-  },
   JavaScript: ({ method, url, headers, body }) => `fetch("${url}", {
   method: "${method}",
   headers: ${object(headers)},${body === undefined ? '' : `
   body: ${literal(body, '`', /[`\\$]/)},`}
-}).then(async response => {
-  console.log(response.status, await response.text())
-})`,
+}).then(async response => console.log(response.status, await response.text()))`,
   Python: ({ method, url, headers, body }) => `from http import client
 
 connection = client.${url.startsWith('https') ? 'HTTPSConnection' : 'HTTPConnection'}("${new URL(url).host}")
@@ -33,7 +25,8 @@ connection.request("${method}", "${url.slice(new URL(url).origin.length)}",
   body=${literal(body, "'''", /'|\\/)}.encode()`})
 response = connection.getresponse()
 print(response.status, response.read().decode())`,
-  Go: ({ method, url, headers, body = '' }) => `package main${goImports}\n
+  Go: ({ method, url, headers, body = '' }) => `package main\n
+import (\n\t"log"\n\t"net/http"\n\t"os"\n\t"strings"\n)\n
 func main() {
 	request, err := http.NewRequest("${method}", "${url}", strings.NewReader(${literal(body, '`', /`/)}))${goCheck}${
     Object.entries(headers).map(([name, to]) => `\n\trequest.Header.Set("${name}", ${JSON.stringify(to)})`).join('')}

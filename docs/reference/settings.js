@@ -4,18 +4,16 @@ import { demoKeys } from './keys.js'
 import { samples } from './samples.js'
 import { recall, remember } from './storage.js'
 
-const keys = demoKeys.map(({ key }) => key), noYes = [false, true]
-const isDark = matchMedia('(prefers-color-scheme: dark)').matches
 const choices = { // the first is the default; a key may also be any other text
-  key: [...keys, ''], hidesKey: keys.length ? noYes : [true, false], language: Object.keys(samples),
-  scheme: isDark ? ['dark', 'light'] : ['light', 'dark'], showsHeaders: noYes, showsLog: noYes,
+  key: [...demoKeys.map(({ key }) => key), ''], language: Object.keys(samples),
+  scheme: matchMedia('(prefers-color-scheme: dark)').matches ? ['dark', 'light'] : ['light', 'dark'],
+  showsHeaders: [false, true], showsLog: [false, true],
 }
-const storageOf = setting => /key/i.test(setting) ? 'sessionStorage' : 'localStorage'
+const storageOf = setting => setting === 'key' ? 'sessionStorage' : 'localStorage'
 export const settings = {}, changes = new EventTarget() // each change is an event with the name of its setting
 for (const [setting, known] of Object.entries(choices)) {
-  const value = recall(storageOf(setting), setting), isOfDemo = /^demo-/.test(value)
-  const fits = known.includes(value) || (setting === 'key' && !isOfDemo) // not of a server that was here before
-  settings[setting] = fits && typeof value === typeof known[0] ? value : known[0]
+  const value = recall(storageOf(setting), setting), isOwnKey = setting === 'key' && value && !/^demo-/.test(value)
+  settings[setting] = known.includes(value) || isOwnKey ? value : known[0]
 }
 
 export function choose(setting, value) {
@@ -24,12 +22,11 @@ export function choose(setting, value) {
   for (const group of all(`[data-setting=${setting}]`)) markChoice(group)
   changes.dispatchEvent(new Event(setting))
 }
-
 export function drawChoices(group, nameOf = value => value) {
   const { setting } = group.dataset, draw = value => button(nameOf(value), () => choose(setting, value), '')
-  group.prepend(...choices[setting].filter(Boolean).map(value => Object.assign(draw(value), { value })))
+  group.append(...choices[setting].filter(Boolean).map(value => Object.assign(draw(value), { value })))
   markChoice(group)
 }
-function markChoice(group) {
-  for (const choice of all('[value]', group)) choice.ariaPressed = choice.value === settings[group.dataset.setting]
+function markChoice({ children, dataset: { setting } }) {
+  for (const choice of children) choice.ariaPressed = choice.value === settings[setting]
 }
