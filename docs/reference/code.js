@@ -7,25 +7,22 @@ const kindOf = (token, rest) => /\w/.test(token[0]) || token[0] === '-' ? (/\d/.
   : rest.startsWith(':') ? 'name' : 'text'
 const color = text => text.split(tokens).map((part, i, parts) =>
   i % 2 ? el('span', { class: kindOf(part, parts[i + 1]) }, part) : part)
-
-// print escapes the letters that turn the text around them.
-const print = value => JSON.stringify(value, null, 2).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-  letter => `\\u${letter.charCodeAt().toString(16).padStart(4, '0')}`)
 // drawLines gives each line an element, which hangs where it is too long for the screen.
 const drawLines = text => text.split('\n').map(line => el('span', { class: 'line' }, ...color(line)))
+const print = value => JSON.stringify(value, null, 2)
 
 // drawJSON shows two elements of a long list, and the others when asked.
 export function drawJSON(value) {
-  const text = print(value), pre = el('pre', { class: 'json', tabindex: '-1' }, ...drawLines(text))
+  const lines = drawLines(print(value)), pre = el('pre', { class: 'json', tabindex: '-1' }, ...lines)
   const more = button(`${value?.length - 2} more`, () => {
-    pre.replaceChildren(...drawLines(text))
+    pre.replaceChildren(...lines)
     pre.focus({ preventScroll: true })
-  }, 'more quiet')
-  if (Array.isArray(value) && value.length > 2 && pre.children.length > 20) {
-    const start = print(value.slice(0, 2)).slice(0, -2)
-    pre.replaceChildren(...drawLines(`${start},`), el('span', { class: 'line' }, '  ', more), ...drawLines(']'))
+  })
+  if (Array.isArray(value) && value.length > 2 && lines.length > 20) {
+    const start = drawLines(`${print(value.slice(0, 2)).slice(0, -2)},`)
+    pre.replaceChildren(...start, el('span', { class: 'line' }, '  ', more), lines.at(-1))
   }
-  return box(pre, () => JSON.stringify(value, null, 2))
+  return box(pre, () => print(value))
 }
 
 // drawCode returns a box, and a function that puts other code into it.

@@ -26,7 +26,6 @@ export const sharedStatuses = Object.keys(operations[0].responses).filter(isShar
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
 export const codesOf = response =>
   resolve(resolve(contentOf(response).schema ?? {}).properties?.code ?? {}).enum ?? []
-
 // The headers of the limit are those that every response has: the limit, what is left of it, and when it resets.
 const headersOf = response => Object.keys(resolve(response).headers ?? {})
 const responses = operations.flatMap(operation => Object.values(operation.responses))
@@ -38,7 +37,6 @@ export const [introduction, ...chapters] = api.info.description.split(/\n\n(?=##
   const [, title = '', text] = section.match(/^(?:## (.*)\n\n)?([^]*)$/)
   return { title, id: title.toLowerCase().replace(/\W+/g, '-'), text }
 })
-
 // operationAt finds the operation that a path such as /pets/6 leads to, and the values of its path parameters.
 export const operationAt = path => operations.map(operation => ({
   operation, values: path.match(RegExp(`^${operation.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`))?.groups,
@@ -64,9 +62,8 @@ export function rangeOf(schema) {
     pattern === '\\S' && 'not blank'].filter(Boolean).join(', ')
 }
 
-// mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: some
-// parameters, and some fields of the body, of which null leaves one out and a number of letters makes one long.
-// A body that is a text is sent as it is.
+// mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: parameters,
+// and fields of the body, of which null leaves one out and a number of letters makes one long; or it has a whole body.
 export function mistakeIn({ inputs, body }, { parameters, body: change, letters = {} }) {
   const values = Object.fromEntries(inputs.map(({ name, required, example }) => [name, required ? example : '']))
   if (!body) return { ...values, ...parameters }

@@ -1,9 +1,16 @@
-// What is left of the limit of each key. The session remembers it for a reload.
-import { limitHeaders } from './description.js'
-import { limitOf } from './keys.js'
+// What is left of the limit of each key, and what its plan allows. The session remembers it for a reload.
+import demoKeys from '/docs/keys.json' with { type: 'json' } // none if the server has a keys file
+import { api, limitHeaders } from './description.js'
 import { recall, remember } from './storage.js'
+export { demoKeys }
 
 export const ban = { strikes: 10, minutes: 5 }
+const demoOf = key => demoKeys.find(demo => demo.key === key) ?? {}
+const limitOf = key => ({ ...api.info['x-plans'][demoOf(key).plan], ...demoOf(key) }).perMinute
+export function planOf(key) {
+  const { plan } = demoOf(key)
+  return plan ? plan[0].toUpperCase() + plan.slice(1) : key ? 'Your key' : 'No key'
+}
 let { started, readings } = { readings: {}, ...recall('sessionStorage', 'limits') }
 export const newReading = new EventTarget()
 function keep(news) {

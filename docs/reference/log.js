@@ -9,8 +9,8 @@ export function logRequest({ method, path, status = 'no response', plan, time },
   const count = last?.identity === identity ? last.count + 1 : 1, row = button(drawMethod(method), restore, 'entry')
   if (count > 1) rows.firstChild.remove()
   last = { identity, count }
-  row.append(el('span', { title: path }, path), drawStatus(status), count > 1 ? `×${count}` : '',
-    el('small', {}, `${time} ${plan}`))
+  row.append(el('span', {}, path), drawStatus(status), count > 1 ? `×${count}` : '', el('small', {}, plan))
+  row.title = `${path}, ${time}`
   rows.prepend(el('li', {}, row))
   rows.children[50]?.remove()
 }

@@ -1,7 +1,6 @@
 // Shows what is left of the limit of the chosen key, and a wait. Without a window no timer runs.
 import { $, setText } from './draw.js'
-import { planOf } from './keys.js'
-import { checkServer, newReading, reading } from './limits.js'
+import { checkServer, newReading, planOf, reading } from './limits.js'
 import { changes, settings } from './settings.js'
 
 let ticking, announced // the wait that was announced

@@ -19,8 +19,7 @@ export function drawOverview() {
     el('ul', { class: 'chapters' }, ...chapters.map(({ title, id }) => el('li', {}, link(id, title)))))
 }
 
-// addTry adds a button to an error code, if the whole API or an operation has an example of it that can be tried. The
-// first panel takes that operation.
+// addTry adds a button to an error code, if there is an example of it that can be tried, in the first panel.
 function addTry(row, panel, heading) {
   const [status, code] = [...row.cells].map(cell => cell.textContent), cell = row.insertCell()
   row.cells[0].className = status < 400 ? 'good' : 'bad'

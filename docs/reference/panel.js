@@ -3,8 +3,7 @@ import { call, makeRequest, repeat } from './client.js'
 import { examplesOf, mistakeIn } from './description.js'
 import { $, all, button, el, setText } from './draw.js'
 import { drawField } from './fields.js'
-import { planOf } from './keys.js'
-import { ban, newReading, reading } from './limits.js'
+import { ban, newReading, planOf, reading } from './limits.js'
 import { logRequest } from './log.js'
 import { drawAnswer, drawExamples, drawOutcome } from './response.js'
 import { drawSample } from './sample.js'
@@ -20,6 +19,7 @@ export class Panel {
   requestWith = key => makeRequest(this.operation, this.values(), key, this.added)
 
   constructor(operation) {
+    this.number = panels.push(this)
     this.form.append($('#panel').content.cloneNode(true))
     for (const part of all('[class]', this.form)) this[part.className.split(' ')[0]] = part
     const { parts, draw } = drawSample(this.requestWith)
@@ -34,13 +34,11 @@ export class Panel {
       this.stop.abort()
       this.fill({})
     })
-    panels.push(this)
   }
-
   // adopt draws what belongs to an operation.
   adopt(operation) {
-    const { operationId: id, summary, inputs, body } = operation, { parts, choose } = drawExamples(operation)
-    const fields = inputs.map(input => drawField(`${id}-${input.name}`, input))
+    const { summary, inputs, body } = operation, { parts, choose } = drawExamples(operation)
+    const fields = inputs.map(input => drawField(`field-${this.number}-${input.name}`, input))
     Object.assign(this, { operation, canSend: !operation['x-hideTryItPanel'], chooseExample: choose })
     this.form.ariaLabel = `Try it: ${summary}`
     this.example.replaceChildren(this.example.firstChild, ...parts)
@@ -53,7 +51,6 @@ export class Panel {
     if (body) this.form.elements.body.before(el('div', { class: 'bodies' }, ...choices))
     return body ? put(bodies[0].value) : this.fill({})
   }
-
   // fill takes values for some fields, and what a mistake adds that no field can hold.
   fill(values, added) {
     for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
@@ -70,7 +67,6 @@ export class Panel {
     this.update()
     return this
   }
-
   // mark shows what an error is about: a parameter, the body, or the key.
   mark({ code, message = '', status } = {}, empty) {
     const { inputs, body } = this.operation, named = inputs.find(({ name }) => message.startsWith(name))
@@ -79,14 +75,12 @@ export class Panel {
     for (const field of all('[name]', this.form)) field.ariaInvalid = field.name === wrong?.name
     $('#key').ariaInvalid = code === 'unauthorized' && !this.added?.headers
   }
-
   // provoke brings an error about, as its example says. What is pressed out of sight of the panel leads to it.
   provoke({ until, ...mistake }) {
     const { top, bottom } = this.form.getBoundingClientRect()
     if (bottom < 100 || top > innerHeight - 100) location.hash = this.form.parentElement.id
     this.fill(mistakeIn(this.operation, mistake), mistake).run(until)
   }
-
   // run sends once, or until a status comes, and shows each response.
   async run(until) {
     const { path } = this.operation, isEmpty = ({ name, value }) => path.includes(`{${name}}`) && !value.trim()
@@ -111,7 +105,6 @@ export class Panel {
     })
     return entry
   }
-
   // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
   show(entry) {
     const refocus = this.response.contains(document.activeElement)
@@ -125,7 +118,6 @@ export class Panel {
     this.update()
     if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
   }
-
   // update shows what can be pressed now.
   update() {
     const { waiting, state, left, strikes } = reading(settings.key), until = state === 'wait' ? 403 : 429

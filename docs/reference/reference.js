@@ -1,7 +1,7 @@
 // Draws the page, and listens to what concerns all of it: the key, the scheme, the keyboard.
 import { api } from './description.js'
 import { $ } from './draw.js'
-import { demoKeys, planOf } from './keys.js'
+import { demoKeys, planOf } from './limits.js'
 import './meter.js'
 import { drawGroup } from './operations.js'
 import { drawOverview } from './overview.js'
@@ -19,7 +19,7 @@ const menu = $('#menu'), input = $('#key'), scheme = $('.scheme')
 $('nav').onclick = ({ target }) => { if (target.closest('a')) menu.hidePopover() }
 addEventListener('resize', () => $('.menu').checkVisibility() || menu.hidePopover())
 Object.assign($('.log'), { open: settings.showsLog, ontoggle: ({ target }) => choose('showsLog', target.open) })
-drawChoices($('[data-setting=key]'), planOf)
+drawChoices($('.key .choices'), 'key', planOf)
 if (!demoKeys.length) Object.assign(input, { type: 'password', placeholder: 'a key of your keys file' })
 input.oninput = () => choose('key', input.value.trim())
 scheme.onclick = () => choose('scheme', settings.scheme === 'dark' ? 'light' : 'dark')

@@ -39,7 +39,7 @@ export function drawAnswer({ headers, body }, turnTo, goTo) {
   summary.onclick = () => choose('showsHeaders', !details.open)
   const leads = el('p', { class: 'leads' }), target = place && operationAt(place)
   if (target) leads.append(link(target.operation.operationId, `Location: ${place}`))
-  if (target) leads.firstChild.onclick = () => goTo(target)
+  leads.onclick = event => event.target.matches('a') && goTo(target)
   if (page) leads.append(button('Next page', () => turnTo(new URLSearchParams(page)), 'next quiet'))
   return [details, leads, drawBody(body)]
 }

@@ -1,6 +1,6 @@
 // What is chosen for the page. A key is kept for the session only.
-import { all, button } from './draw.js'
-import { demoKeys } from './keys.js'
+import { button } from './draw.js'
+import { demoKeys } from './limits.js'
 import { samples } from './samples.js'
 import { recall, remember } from './storage.js'
 
@@ -19,14 +19,14 @@ for (const [setting, known] of Object.entries(choices)) {
 export function choose(setting, value) {
   settings[setting] = value
   remember(storageOf(setting), setting, value)
-  for (const group of all(`[data-setting=${setting}]`)) markChoice(group)
   changes.dispatchEvent(new Event(setting))
 }
-export function drawChoices(group, nameOf = value => value) {
-  const { setting } = group.dataset, draw = value => button(nameOf(value), () => choose(setting, value), '')
-  group.append(...choices[setting].filter(Boolean).map(value => Object.assign(draw(value), { value })))
-  markChoice(group)
-}
-function markChoice({ children, dataset: { setting } }) {
-  for (const choice of children) choice.ariaPressed = choice.value === settings[setting]
+export function drawChoices(group, setting, nameOf = value => value) {
+  for (const value of choices[setting].filter(Boolean)) {
+    const choice = button(nameOf(value), () => choose(setting, value), '')
+    const mark = () => { choice.ariaPressed = value === settings[setting] }
+    changes.addEventListener(setting, mark)
+    mark()
+    group.append(choice)
+  }
 }
