@@ -32,7 +32,6 @@ export async function call({ target, url, ...options }) {
     return { ...sent, failure: await checkServer() ? cut : gone }
   }
 }
-
 const sleep = ms => new Promise(resolve => { setTimeout(resolve, ms) })
 const pause = (ms, signal) => Promise.race([sleep(ms), new Promise(resolve => { signal.onabort = resolve })])
 // repeat sends until the status comes. It ends before that if it is stopped, if another refusal comes, or if a new

@@ -10,7 +10,6 @@ const color = text => text.split(tokens).map((part, i, parts) =>
 // drawLines gives each line an element, which hangs where it is too long for the screen.
 const drawLines = text => text.split('\n').map(line => el('span', { class: 'line' }, ...color(line)))
 const print = value => JSON.stringify(value, null, 2)
-
 // drawJSON shows two elements of a long list, and the others when asked.
 export function drawJSON(value) {
   const lines = drawLines(print(value)), pre = el('pre', { class: 'json', tabindex: '-1' }, ...lines)
@@ -24,13 +23,11 @@ export function drawJSON(value) {
   }
   return box(pre, () => print(value))
 }
-
 // drawCode returns a box, and a function that puts other code into it.
 export function drawCode(textOf) {
   const pre = el('pre', { class: 'code', tabindex: '0', role: 'group', 'aria-label': 'Code' })
   return [box(pre, textOf), code => pre.replaceChildren(...color(code))]
 }
-
 // box adds a button that copies, where the browser has a clipboard: on localhost, and over HTTPS.
 function box(pre, textOf) {
   const copy = button('Copy', async () => {

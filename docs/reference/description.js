@@ -24,8 +24,8 @@ const isShared = status => operations.every(({ responses }) =>
   JSON.stringify(responses[status]) === JSON.stringify(operations[0].responses[status]))
 export const sharedStatuses = Object.keys(operations[0].responses).filter(isShared)
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
-export const codesOf = response =>
-  resolve(resolve(contentOf(response).schema ?? {}).properties?.code ?? {}).enum ?? []
+export const codesOf = response => response['x-codes']
+  ?? resolve(resolve(contentOf(response).schema ?? {}).properties?.code ?? {}).enum ?? []
 // The headers of the limit are those that every response has: the limit, what is left of it, and when it resets.
 const headersOf = response => Object.keys(resolve(response).headers ?? {})
 const responses = operations.flatMap(operation => Object.values(operation.responses))
@@ -61,7 +61,6 @@ export function rangeOf(schema) {
   return [values?.length === 1 ? `always ${values}` : choice, between(minimum, maximum), size && `${size} characters`,
     pattern === '\\S' && 'not blank'].filter(Boolean).join(', ')
 }
-
 // mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: parameters,
 // and fields of the body, of which null leaves one out and a number of letters makes one long; or it has a whole body.
 export function mistakeIn({ inputs, body }, { parameters, body: change, letters = {} }) {

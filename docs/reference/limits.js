@@ -8,8 +8,8 @@ export const ban = { strikes: 10, minutes: 5 }
 const demoOf = key => demoKeys.find(demo => demo.key === key) ?? {}
 const limitOf = key => ({ ...api.info['x-plans'][demoOf(key).plan], ...demoOf(key) }).perMinute
 export function planOf(key) {
-  const { plan } = demoOf(key)
-  return plan ? plan[0].toUpperCase() + plan.slice(1) : key ? 'Your key' : 'No key'
+  const { plan = key ? 'your key' : 'no key' } = demoOf(key)
+  return plan[0].toUpperCase() + plan.slice(1)
 }
 let { started, readings } = { readings: {}, ...recall('sessionStorage', 'limits') }
 export const newReading = new EventTarget()
@@ -18,7 +18,6 @@ function keep(news) {
   remember('sessionStorage', 'limits', { started, readings })
   newReading.dispatchEvent(new Event('change'))
 }
-
 // reading says how much is left. Its state is "full" outside of a window, "open" or "low" in one, "wait" or "banned"
 // while the server refuses all, and "unknown" before the first response to a key whose limit nothing tells.
 export function reading(key) {
@@ -40,7 +39,6 @@ export function measure(key, { headers, body }) {
   const struck = isStrike ? now : before.struck, until = refused ? now + wait * 1000 : reset * 1000 + skew
   keep({ ...readings, [key]: { limit, left, state, since, until, strikes, struck } })
 }
-
 // checkServer returns whether the server can be reached. One that is gone, or was restarted, begins every window anew.
 export async function checkServer() {
   const response = await fetch('/healthz', { cache: 'no-store' }).catch(() => undefined), before = started

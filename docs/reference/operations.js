@@ -16,7 +16,6 @@ function drawFields(fields) {
       el('p', {}, ...inline(description)))
   }))
 }
-
 // drawResponse draws what is described for a status. To open it chooses its example in the panel.
 function drawResponse(status, reference, panel) {
   const response = resolve(reference), { schema } = contentOf(response), codes = codesOf(response)

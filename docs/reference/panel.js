@@ -38,12 +38,14 @@ export class Panel {
   // adopt draws what belongs to an operation.
   adopt(operation) {
     const { summary, inputs, body } = operation, { parts, choose } = drawExamples(operation)
-    const fields = inputs.map(input => drawField(`field-${this.number}-${input.name}`, input))
+    const cannot = el('p', {}, 'It cannot be sent from here: run the code instead.')
     Object.assign(this, { operation, canSend: !operation['x-hideTryItPanel'], chooseExample: choose })
+    this.isRead = this.canSend && operation.method === 'GET'
+    const fields = this.canSend ? inputs.map(input => drawField(`field-${this.number}-${input.name}`, input)) : [cannot]
     this.form.ariaLabel = `Try it: ${summary}`
     this.example.replaceChildren(this.example.firstChild, ...parts)
-    this.inputs.replaceChildren(...this.canSend ? fields : ['It cannot be sent from here: run the code instead.'])
-    for (const part of [this.send, $('kbd', this.form), this.actions]) part.hidden = !this.canSend
+    this.inputs.replaceChildren(...fields)
+    for (const part of [this.send, $('kbd', this.form)]) part.hidden = !this.canSend
     this.show({})
     const bodies = body ? examplesOf(body) : []
     const put = value => this.fill({ body: JSON.stringify(value, null, 2) }, this.added)
@@ -121,7 +123,7 @@ export class Panel {
   // update shows what can be pressed now.
   update() {
     const { waiting, state, left, strikes } = reading(settings.key), until = state === 'wait' ? 403 : 429
-    const isRepeating = this.state === 'repeating', hasMany = this.operation.method === 'GET' && state !== 'banned'
+    const isRepeating = this.state === 'repeating', hasMany = this.isRead && state !== 'banned'
     setText(this.send, this.state === 'sending' ? 'Sending …' : waiting ? 'Send anyway' : 'Send')
     this.send.disabled = this.state !== 'idle'
     this.send.classList.toggle('anyway', waiting)
@@ -132,5 +134,6 @@ export class Panel {
     const requests = hasMany && left && !isRepeating ? `${(left + 1).toLocaleString('en')} requests` : ''
     setText(this.count, strikes ? `${dots} ${strikes} of ${ban.strikes} strikes` : requests)
     this.count.classList.toggle('strikes', strikes > 0)
+    this.actions.hidden = this.many.hidden && !strikes
   }
 }
