@@ -34,5 +34,5 @@ function box(pre, textOf) {
     copy.textContent = await navigator.clipboard.writeText(textOf()).then(() => 'Copied', () => 'Not copied')
     setTimeout(() => { copy.textContent = 'Copy' }, 2000)
   }, 'copy quiet')
-  return el('div', { class: 'box' }, pre, navigator.clipboard ? copy : '')
+  return el('div', { class: 'box' }, navigator.clipboard ? copy : '', pre)
 }

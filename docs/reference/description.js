@@ -24,8 +24,6 @@ const isShared = status => operations.every(({ responses }) =>
   JSON.stringify(responses[status]) === JSON.stringify(operations[0].responses[status]))
 export const sharedStatuses = Object.keys(operations[0].responses).filter(isShared)
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
-export const codesOf = response => response['x-codes']
-  ?? resolve(resolve(contentOf(response).schema ?? {}).properties?.code ?? {}).enum ?? []
 // The headers of the limit are those that every response has: the limit, what is left of it, and when it resets.
 const headersOf = response => Object.keys(resolve(response).headers ?? {})
 const responses = operations.flatMap(operation => Object.values(operation.responses))

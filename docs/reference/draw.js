@@ -18,7 +18,7 @@ export const drawStatus = (status, text = status) => el('b', { class: status < 4
 export const fold = (title, ...content) =>
   [el('h5', {}, title), el('details', { class: 'fold' }, el('summary', {}, title), ...content)]
 
-const drawCode = text => el('code', text.length < 30 ? { class: 'short' } : {}, text) // which no line breaks
+const drawCode = text => el('code', text.length < 20 ? { class: 'short' } : {}, text) // which no line breaks
 export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? drawCode(part) : part)
 // prose draws the Markdown of the description: paragraphs, tables and `code`.
 export function prose(text = '') {

@@ -3,7 +3,7 @@ import { el } from './draw.js'
 import { rangeOf, resolve } from './description.js'
 
 function drawControl({ in: place, required, schema, example = '' }) {
-  if (place === 'body') return el('textarea', { rows: 6, spellcheck: 'false' }, '{}')
+  if (place === 'body') return el('textarea', { rows: 5, spellcheck: 'false' }, '{}')
   const { enum: options, type, default: preset = '' } = resolve(schema)
   const control = el(options ? 'select' : 'input', { autocomplete: 'off' })
   for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))

@@ -3,7 +3,7 @@ import { $, setText } from './draw.js'
 import { checkServer, newReading, planOf, reading } from './limits.js'
 import { changes, settings } from './settings.js'
 
-let ticking, announced // the wait that was announced
+let ticking, announced // the state that was announced, if one has to wait in it
 function duration(seconds) {
   const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60
   if (hours) return `${hours}\xa0h ${minutes}\xa0min`
@@ -26,8 +26,8 @@ function drawMeter() {
   meter.dataset.state = state
   bar.style.setProperty('--level', waiting ? remaining / (until - since) : left / limit)
   Object.assign(bar, { hidden: state === 'unknown', ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
-  if (waiting !== announced) setText($('[role=status]', meter), waiting ? `${head}. ${rest}` : `${head}.`)
-  announced = waiting
+  if (announced !== (waiting && state)) setText($('[role=status]', meter), waiting ? `${head}. ${rest}` : `${head}.`)
+  announced = waiting && state
   clearTimeout(ticking)
   const step = waiting || remaining < 3_600_000 ? 1000 : 60_000
   if (remaining > 0) ticking = setTimeout(tick, remaining % step || step)

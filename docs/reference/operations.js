@@ -1,6 +1,6 @@
 // Draws the operations in their groups, with their entries in the navigation.
-import { api, codesOf, contentOf, examplesOf, fieldsOf, limitHeaders, operations, ownStatuses, rangeOf, resolve,
-  sharedStatuses, typeOf } from './description.js'
+import { api, contentOf, examplesOf, fieldsOf, limitHeaders, operations, ownStatuses, rangeOf, resolve, sharedStatuses,
+  typeOf } from './description.js'
 import { button, drawMethod, drawStatus, el, fold, inline, link, prose } from './draw.js'
 import { Panel } from './panel.js'
 
@@ -18,7 +18,7 @@ function drawFields(fields) {
 }
 // drawResponse draws what is described for a status. To open it chooses its example in the panel.
 function drawResponse(status, reference, panel) {
-  const response = resolve(reference), { schema } = contentOf(response), codes = codesOf(response)
+  const response = resolve(reference), { schema } = contentOf(response), codes = response['x-codes'] ?? []
   const headers = Object.entries(response.headers ?? {}).filter(([name]) => !limitHeaders.includes(name))
     .map(([name, header]) => ({ name, in: 'header', ...resolve(header) }))
   const fields = [...schema && !codes.length ? fieldsOf(schema) : [], ...headers]

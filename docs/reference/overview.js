@@ -4,12 +4,12 @@ import { $, button, el, link, prose } from './draw.js'
 import { Panel, untilBan } from './panel.js'
 
 export function drawOverview() {
-  const { title, version, license } = api.info, { url, variables } = api.servers[0], panel = new Panel(operations[0])
+  const { title, version, license } = api.info, { url, variables } = api.servers[0]
   $('.brand span').append(document.title = $('h1').textContent = title, ' ', el('small', {}, version))
   $('.facts').append('Base URL ', el('code', {}, variables?.base_url?.default ?? url))
   for (const [name, href] of [['openapi.json', '/openapi.json'], ['healthz', '/healthz'], [license.name, license.url]])
     $('.facts').append(' · ', el('a', { href }, name))
-  const heading = el('h2', {}, 'A first request')
+  const heading = el('h2', {}, 'A first request'), panel = new Panel(operations[0], heading.textContent)
   panel.response.before(panel.sample)
   $('#overview .about').append(...prose(introduction.text))
   $('#overview').append(el('section', { id: 'first' }, heading, panel.form), el('div', { class: 'more' },

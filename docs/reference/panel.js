@@ -18,8 +18,8 @@ export class Panel {
   values = () => Object.fromEntries(new FormData(this.form))
   requestWith = key => makeRequest(this.operation, this.values(), key, this.added)
 
-  constructor(operation) {
-    this.number = panels.push(this)
+  constructor(operation, name = 'Try it') {
+    Object.assign(this, { name, number: panels.push(this) })
     this.form.append($('#panel').content.cloneNode(true))
     for (const part of all('[class]', this.form)) this[part.className.split(' ')[0]] = part
     const { parts, draw } = drawSample(this.requestWith)
@@ -42,7 +42,7 @@ export class Panel {
     Object.assign(this, { operation, canSend: !operation['x-hideTryItPanel'], chooseExample: choose })
     this.isRead = this.canSend && operation.method === 'GET'
     const fields = this.canSend ? inputs.map(input => drawField(`field-${this.number}-${input.name}`, input)) : [cannot]
-    this.form.ariaLabel = `Try it: ${summary}`
+    this.form.ariaLabel = `${this.name}: ${summary}`
     this.example.replaceChildren(this.example.firstChild, ...parts)
     this.inputs.replaceChildren(...fields)
     for (const part of [this.send, $('kbd', this.form)]) part.hidden = !this.canSend
