@@ -23,7 +23,7 @@ export function watchPlace() {
     history.replaceState(null, '', here === sections[0] ? '/' : link.hash)
   }
   addEventListener('hashchange', mark)
-  $('main').addEventListener('focusin', mark)
+  $('main').addEventListener('focusin', () => requestAnimationFrame(mark)) // Firefox scrolls after it
   const observer = new IntersectionObserver(mark, { rootMargin: '-15% 0px -80%' })
   addEventListener('load', () => sections.forEach(section => observer.observe(section))) // the address comes first
 }
