@@ -8,8 +8,9 @@ export const formHere = () => document.activeElement.closest('form') ?? $('form'
 export function watchPlace() {
   const sections = all('main :is(section, article):not(#first)'), boxOf = section => section.getBoundingClientRect()
   function find() {
-    const line = innerHeight / 5, focused = document.activeElement.closest('article, article section:not(#first)')
-    if (focused && boxOf(focused).bottom > line && boxOf(focused).top < innerHeight - 100) return focused
+    const line = innerHeight / 5, { activeElement } = document, { top, bottom } = boxOf(activeElement)
+    const focused = activeElement.closest('article, article section:not(#first)')
+    if (focused && bottom > 0 && top < innerHeight && boxOf(focused).bottom > line) return focused
     const begun = sections.filter(section => boxOf(section).top <= line)
     return begun.find(section => section.matches(':target') && boxOf(section).top >= 0) ?? begun.at(-1) ?? sections[0]
   }
@@ -23,7 +24,7 @@ export function watchPlace() {
     history.replaceState(null, '', here === sections[0] ? '/' : link.hash)
   }
   addEventListener('hashchange', mark)
-  $('main').addEventListener('focusin', () => requestAnimationFrame(mark)) // Firefox scrolls after it
+  $('main').addEventListener('focusin', () => setTimeout(mark)) // a browser may scroll after it
   const observer = new IntersectionObserver(mark, { rootMargin: '-15% 0px -80%' })
   addEventListener('load', () => sections.forEach(section => observer.observe(section))) // the address comes first
 }
