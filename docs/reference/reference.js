@@ -20,7 +20,7 @@ $('nav').onclick = ({ target }) => { if (target.closest('a')) menu.hidePopover()
 addEventListener('resize', () => $('.menu').checkVisibility() || menu.hidePopover())
 Object.assign($('.log'), { open: settings.showsLog, ontoggle: ({ target }) => choose('showsLog', target.open) })
 drawChoices($('.key .choices'), 'key', planOf)
-if (!demoKeys.length) Object.assign(input, { type: 'password', placeholder: 'a key of your keys file' })
+if (!demoKeys.length) Object.assign(input, { type: 'password', placeholder: 'your key' })
 input.oninput = () => choose('key', input.value.trim())
 scheme.onclick = () => choose('scheme', settings.scheme === 'dark' ? 'light' : 'dark')
 function drawSettings() {
