@@ -11,13 +11,12 @@ import { chromium, firefox } from 'playwright-core'
 import { ws } from 'playwright-core/lib/utilsBundle'
 
 const root = fileURLToPath(new URL('..', import.meta.url)), temp = mkdtempSync(join(tmpdir(), 'petstore-'))
-const binary = process.env.PETSTORE ?? join(temp, 'petstore.exe'), servers = []
+const binary = join(temp, 'petstore.exe'), servers = []
 process.on('exit', () => {
   for (const server of servers) server.kill('SIGKILL')
   rmSync(temp, { recursive: true, force: true, maxRetries: 5 })
 })
-process.on('SIGTERM', () => process.exit(1))
-if (!process.env.PETSTORE) execFileSync('go', ['build', '-o', binary, '.'], { cwd: root, stdio: 'inherit' })
+execFileSync('go', ['build', '-o', binary, '.'], { cwd: root, stdio: 'inherit' })
 const api = JSON.parse(readFileSync(join(root, 'docs/openapi.json')))
 const start = (address, ...flags) => new Promise((resolve, reject) => {
   const server = spawn(binary, ['-addr', address, '-data', '', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -29,8 +28,8 @@ const start = (address, ...flags) => new Promise((resolve, reject) => {
   })
   server.on('exit', () => reject(new Error(`the server ended: ${output}`)))
 })
-let passed = 0
 const failures = []
+let passed = 0
 class Journey {
   constructor(browser, name) {
     Object.assign(this, { browser, name, isChromium: browser.browserType() === chromium })
@@ -234,6 +233,7 @@ const journeys = {
     await type('Control+Enter')
     await page.locator('#createCategory').getByText('201 Created').waitFor()
     await page.locator('nav [href="#listInventory"]').press('Enter')
+    await page.locator('nav [href="#listInventory"][aria-current]').waitFor()
     await type('Control+Enter')
     await page.locator('#listInventory').getByText('200 OK').waitFor()
     await page.locator('#listInventory .many').press('Enter')
