@@ -7,7 +7,7 @@ let ticking, announced // the state that was announced, if one has to wait in it
 function duration(seconds) {
   const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60
   if (hours) return `${hours}\xa0h ${minutes}\xa0min`
-  return seconds < 100 ? `${seconds}\xa0s` : `${minutes}\xa0min ${seconds % 60}\xa0s`
+  return seconds < 100 ? `${seconds}\xa0s` : `${minutes}:${String(seconds % 60).padStart(2, '0')}`
 }
 
 function drawMeter() {
@@ -19,7 +19,7 @@ function drawMeter() {
     unknown: [plan, 'the first response shows the limit'],
     full: [count, `${plan}: ${limit} requests a minute`],
     wait: [`Wait ${time}`, `${plan}: ${count}`],
-    banned: [`Banned for ${time}`, `${plan}: wait, or choose another key`],
+    banned: [`Banned for ${time}`, 'or choose another key'],
   }[state] ?? [count, `${plan}: new window in ${time}`]
   setText($('strong', meter), head)
   setText($('span', meter), rest)
