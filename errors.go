@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// A code tells a client's program why its request failed. Each code belongs to one HTTP status.
+// A code tells a client program why its request failed. Each code has exactly one HTTP status.
 type code struct {
 	name   string
 	status int
@@ -33,8 +33,8 @@ var (
 	failedOnPurpose      = code{"failed_on_purpose", http.StatusServiceUnavailable}
 )
 
-// An Error is a failed request as the client sees it. It is a Go error, and the JSON body of the
-// response:
+// An Error is a failed request as the client sees it. It is both a Go error and the JSON body of
+// the response:
 //
 //	{"code":"not_found","message":"No pet has the id 99; ...","status":404}
 //

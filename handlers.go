@@ -33,7 +33,7 @@ type Server struct {
 	letThrough, succeeded atomic.Int64 // requests, counted for fail and drop
 }
 
-// options are what main sets: the flags of these names, and the URL of this server.
+// options are the settings from main: the flags with these names, and the URL of this server.
 type options struct {
 	baseURL    string // empty for http://localhost:8080
 	corsOrigin string
@@ -88,8 +88,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveAPI serves a request of the API: it counts the request, carries it out unless the limits
-// refuse it, and sends the response. The flags -fail, -delay and -drop get in the way on purpose.
+// serveAPI serves an API request: it counts the request, carries it out unless the limits refuse
+// it, and sends the response. The flags -fail, -delay and -drop deliberately interfere.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, m methods) {
 	begin := time.Now()
 	quota, err := s.limits.count(s.requestKey(r), begin)
@@ -129,17 +129,17 @@ type response struct {
 
 func (resp response) with(h http.Header) response { resp.header = h; return resp }
 
-// failed returns the response for an error. If that is no *Error, which is a fault of this program,
-// failed panics, and call makes a 500 of it.
+// failed returns the response for an error. If err is not an *Error, which is a bug in this
+// program, failed panics, and call turns the panic into a 500.
 func failed(err error) response {
 	e := err.(*Error)
 	return response{status: e.Status, body: encode(e)}
 }
 
-// methods are the methods of a path with their handlers; nil if there is no such path.
+// methods maps the methods of a path to their handlers. It is nil if there is no such path.
 type methods map[string]handler
 
-// find returns the handler of a method. HEAD has that of GET; net/http leaves out the body.
+// find returns the handler for a method. HEAD uses the handler for GET; net/http omits the body.
 func (m methods) find(method string) handler {
 	if method == "HEAD" {
 		method = "GET"
@@ -150,7 +150,7 @@ func (m methods) find(method string) handler {
 	return m.notAllowed
 }
 
-// notAllowed names the methods of the path in Allow (RFC 9110, section 15.5.6).
+// notAllowed lists the methods of the path in the Allow header (RFC 9110, section 15.5.6).
 func (m methods) notAllowed(r *http.Request) response {
 	if m == nil {
 		return noPath(r)
@@ -161,7 +161,7 @@ func (m methods) notAllowed(r *http.Request) response {
 	}
 	slices.Sort(names)
 	allow := strings.Join(names, ", ")
-	err := newError(methodNotAllowed, "This path does not support the method; use %s.", allow)
+	err := newError(methodNotAllowed, "This path supports only the methods %s.", allow)
 	return failed(err).with(http.Header{"Allow": {allow}})
 }
 
@@ -171,12 +171,12 @@ func noPath(*http.Request) response {
 }
 
 func failOnPurpose(*http.Request) response {
-	return failed(newError(failedOnPurpose, "The flag -fail asked for this error, and nothing was "+
+	return failed(newError(failedOnPurpose, "The -fail flag caused this error, and nothing was "+
 		"changed; retry after one second.")).with(http.Header{"Retry-After": {"1"}})
 }
 
-// A ratio is the first m of every n requests, or none if n is 0. For example, 2/3 includes the
-// requests 1, 2, 4, 5, 7 and 8 of nine.
+// A ratio is the first m of every n requests, or none if n is 0. For example, 2/3 includes requests
+// 1, 2, 4, 5, 7 and 8 out of nine.
 type ratio struct{ m, n int64 }
 
 func (q *ratio) parse(text string) error {
@@ -189,19 +189,20 @@ func (q *ratio) parse(text string) error {
 
 func (q ratio) includes(number int64) bool { return q.n > 0 && (number-1)%q.n < q.m }
 
-// call calls a handler. A panic in it is a 500; net/http alone would just close the connection.
+// call calls a handler. A panic in it becomes a 500; net/http alone would just close the
+// connection.
 func (s *Server) call(h handler, r *http.Request) (resp response) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.logger.Printf("panic: %v\n%s", p, debug.Stack())
 			resp = failed(newError(internalError,
-				"The server failed on this request; try again, and report it if it fails again."))
+				"The server failed; try again, and report it if it fails again."))
 		}
 	}()
 	return h(r)
 }
 
-// send sends a response and logs the request. The rate headers are set already.
+// send sends a response and logs the request. The rate-limit headers have already been set.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, resp response) {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
@@ -222,7 +223,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, r
 	w.WriteHeader(resp.status)
 	if resp.body != nil {
 		w.Write(resp.body)
-		io.WriteString(w, "\n") // so that in a terminal the prompt comes on the next line
+		io.WriteString(w, "\n") // so that a terminal shows its prompt on the next line
 	}
 	s.log(r, begin, strconv.Itoa(resp.status))
 }
@@ -249,12 +250,12 @@ func (s *Server) requestKey(r *http.Request) string {
 	return ""
 }
 
-// isOurHost reports whether the Host of a request is localhost or an IP address. The demo keys
-// count with no other, because of DNS rebinding:
+// isOurHost reports whether the Host of a request is localhost or an IP address. The demo keys are
+// valid for no other host, because of DNS rebinding:
 //
 //  1. Somebody who runs this server visits http://evil.example.
 //  2. Its DNS now says that evil.example is 127.0.0.1, so a script in the page may read
-//     http://evil.example:8080/pets: for the browser, that is the page's own site.
+//     http://evil.example:8080/pets: to the browser, that is the page's own origin.
 //  3. This server gets that request, with evil.example as its Host.
 func isOurHost(host string) bool {
 	name := (&url.URL{Host: host}).Hostname() // without the port and brackets
@@ -262,8 +263,9 @@ func isOurHost(host string) bool {
 	return err == nil || strings.EqualFold(name, "localhost")
 }
 
-// allowsOrigin reports whether web pages of an origin may call the API (Fetch standard, CORS
-// protocol): the origin of -cors-origin and, with the demo keys, any origin on this computer.
+// allowsOrigin reports whether web pages from an origin may call the API (Fetch standard, CORS
+// protocol). It allows the origin in -cors-origin and, with the demo keys, any origin on this
+// computer.
 func (s *Server) allowsOrigin(origin string) bool {
 	if origin != "" && origin == s.corsOrigin {
 		return true
@@ -273,7 +275,7 @@ func (s *Server) allowsOrigin(origin string) bool {
 		return false
 	}
 	name := u.Hostname()
-	address, _ := netip.ParseAddr(name) // a name is no loopback address
+	address, _ := netip.ParseAddr(name) // a name is not a loopback address
 	return address.IsLoopback() || name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
@@ -304,8 +306,8 @@ func (s *Server) createPet(r *http.Request) response {
 	return created(r, added, err)
 }
 
-// deprecation is sent with every 200, 400 and 404 of getPet, which the specification deprecates:
-// since 2026-11-20 (RFC 9745), and until its sunset (RFC 8594).
+// deprecation is sent with every 200, 400 and 404 response of getPet. The OpenAPI description marks
+// that operation as deprecated: since 2026-11-20 (RFC 9745), and until its sunset (RFC 8594).
 var deprecation = http.Header{
 	"Deprecation": {"@1795132800"},
 	"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
@@ -437,7 +439,7 @@ func pathID(r *http.Request) (int64, error) {
 	return id, err
 }
 
-// respond makes the response to what find or write returns.
+// respond turns what find or write returns into a response.
 func respond[T any](r *record[T], err error) response {
 	if err != nil {
 		return failed(err)
@@ -445,7 +447,7 @@ func respond[T any](r *record[T], err error) response {
 	return response{status: http.StatusOK, body: r.json}
 }
 
-// respondItem is respond for the stock of a pet.
+// respondItem is like respond, but for the stock of a pet.
 func respondItem(pet *record[storedPet], err error) response {
 	if err != nil {
 		return failed(err)
@@ -453,7 +455,8 @@ func respondItem(pet *record[storedPet], err error) response {
 	return response{status: http.StatusOK, body: encode(pet.value.inventoryItem())}
 }
 
-// created is respond for a record that a POST added, with its path in Location.
+// created is like respond, but for a record that a POST added. It puts the path of the record in
+// Location.
 func created[T any](r *http.Request, added *record[T], err error) response {
 	if err != nil {
 		return failed(err)
@@ -462,7 +465,7 @@ func created[T any](r *http.Request, added *record[T], err error) response {
 	return response{status: http.StatusCreated, body: added.json, header: location}
 }
 
-// list makes a response of a page of records.
+// list returns a response with a page of records.
 func list[T any](r *http.Request, q query, all []*record[T]) response {
 	records, header := page(r, q, all)
 	body := append(make([]byte, 0, 96*len(records)), '[') // room for records of the usual size
@@ -474,7 +477,7 @@ func list[T any](r *http.Request, q query, all []*record[T]) response {
 }
 
 // page returns the records that a query asks for and, if more follow, a Link header with the URL of
-// the next page (RFC 8288). For example, of the records 1, 2, 3 and 5, limit=2 returns 1 and 2 with
+// the next page (RFC 8288). For example, given records 1, 2, 3 and 5, limit=2 returns 1 and 2 with
 // a link to ?after=2&limit=2, which returns 3 and 5 without a link.
 func page[T any](r *http.Request, q query, records []*record[T]) ([]*record[T], http.Header) {
 	first, found := search(records, q.after)
@@ -493,7 +496,7 @@ func page[T any](r *http.Request, q query, records []*record[T]) ([]*record[T], 
 	return records, http.Header{"Link": {next}}
 }
 
-// A query is the query of a list. A filter that is left out is zero.
+// A query holds the query parameters of a list request. An omitted filter is zero.
 type query struct {
 	limit      int64 // the number of records on a page
 	after      int64 // only records with greater ids
@@ -506,23 +509,23 @@ func (q query) matches(p Pet) bool {
 		(q.categoryID == 0 || q.categoryID == p.CategoryID)
 }
 
-// readQuery reads the query of a list that has the given filters.
+// readQuery reads the query parameters of a request for a list that has the given filters.
 func readQuery(r *http.Request, filters ...string) (query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return query{}, newError(invalidParameter,
-			"The query must be name=value pairs joined by &, percent-encoded.")
+			"The query must consist of percent-encoded name=value pairs joined by &.")
 	}
 	q := query{limit: 20}
 	names := append([]string{"limit", "after"}, filters...)
-	for _, name := range slices.Sorted(maps.Keys(values)) { // the same fault each time
+	for _, name := range slices.Sorted(maps.Keys(values)) { // the same error each time
 		text := values.Get(name)
 		switch {
 		case !slices.Contains(names, name):
 			err = newError(invalidParameter,
-				"The parameter %.40q is unknown; use %s.", name, strings.Join(names, ", "))
+				"The parameter %.40q is unknown; use one of %s.", name, strings.Join(names, ", "))
 		case len(values[name]) > 1 || text == "":
-			err = newError(invalidParameter, "%s must be given once, with a value.", name)
+			err = newError(invalidParameter, "%s must not be repeated or empty.", name)
 		case name == "limit":
 			q.limit, err = integer(name, text, 1, 100)
 		case name == "after":
@@ -542,7 +545,7 @@ func readQuery(r *http.Request, filters ...string) (query, error) {
 	return q, nil
 }
 
-// integer parses an integer in its one plain form: not +1, 01 or 1.0.
+// integer parses an integer in canonical form: not +1, 01 or 1.0.
 func integer(name, text string, low, high int64) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != text || n < low || n > high {
@@ -554,8 +557,8 @@ func integer(name, text string, low, high int64) (int64, error) {
 
 const maxBody = 64 << 10 // bytes
 
-// readBody reads the JSON body of a POST, PUT or PATCH. A body that is refused for its type or its
-// declared length is not read, so a client that waits for 100 Continue need not send it.
+// readBody reads the JSON body of a POST, PUT or PATCH. A body that is refused because of its type
+// or declared length is not read, so a client that waits for 100 Continue need not send it.
 func readBody[T any](r *http.Request, read func(*object) T) (none T, err error) {
 	id, err := pathID(r)
 	if err != nil {
@@ -582,7 +585,7 @@ func readBody[T any](r *http.Request, read func(*object) T) (none T, err error) 
 	return decode(body, object{pathID: id}, read)
 }
 
-// getHealth tells when this server was started, so that a page can notice a restart.
+// getHealth reports when this server was started, so that a page can detect a restart.
 func (s *Server) getHealth(*http.Request) response {
 	started := s.started.UTC().Format(time.RFC3339Nano)
 	body := fmt.Appendf(nil, `{"status":"ok","started":%q}`, started)
@@ -611,7 +614,8 @@ func (s *Server) getDescription(*http.Request) response {
 //go:embed docs/reference/*.html docs/reference/*.css docs/reference/*.js docs/reference/*.svg
 var pageFiles embed.FS
 
-// contentTypes are listed here because package mime asks the system, and systems differ.
+// contentTypes lists these types because package mime asks the operating system, and systems
+// differ.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -619,7 +623,7 @@ var contentTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// getPageFile returns a file of the reference page; for / that is index.html. The
+// getPageFile returns a file of the reference page. For /, it returns index.html. The
 // Content-Security-Policy keeps the page from loading anything that this server does not serve.
 func getPageFile(r *http.Request) response {
 	name := cmp.Or(r.PathValue("file"), "index.html")

@@ -156,7 +156,7 @@ func TestDeletePet(t *testing.T) {
 		{"deletes its stock", "DELETE /pets/5", ``, 204, ``},
 		{"", "GET /inventory/5", ``, 404, "not_found: No pet has the id 5"},
 		{"", "GET /inventory?after=4", ``, 200, "[]"},
-		{"refuses while an order names it", "DELETE /pets/2", ``, 409, "in_use: Order 2 names"},
+		{"refuses while an order names it", "DELETE /pets/2", ``, 409, "in_use: Order 2 refers"},
 		{"", "GET /pets/2", ``, 200, bella},
 		{"refuses while a complete order names it", "DELETE /pets/4", ``, 409, "in_use: Order 1"},
 		{"deletes it once the order is cancelled", "DELETE /store/orders/2", ``, 204, ``},
@@ -396,8 +396,8 @@ func TestQuery(t *testing.T) {
 		after     = "after must be an integer from 0 to 9223372036854775807."
 		category  = "categoryId must be an integer from 1 to 9223372036854775807."
 		status    = "status must be available, pending or sold."
-		once      = " must be given once, with a value."
-		malformed = "The query must be name=value pairs joined by &, percent-encoded."
+		once      = " must not be repeated or empty."
+		malformed = "The query must consist of percent-encoded name=value pairs joined by &."
 	)
 	all := []string{"/pets", "/categories", "/store/orders", "/inventory"}
 	pets, others := all[:1], all[1:]
@@ -414,9 +414,9 @@ func TestQuery(t *testing.T) {
 		{"empty", all, "limit= limit", "limit" + once},
 		{"repeated", all, "limit=1&limit=1 limit=1&after=1&limit=2", "limit" + once},
 		{"malformed", all, "limit=%zz limit=1;after=1 %", malformed},
-		{"unknown", all, "offset=1", `The parameter "offset" is unknown; use `},
-		{"in another letter case", all, "Limit=1", `The parameter "Limit" is unknown; use `},
-		{"without a name", all, "=1", `The parameter "" is unknown; use `},
+		{"unknown", all, "offset=1", `The parameter "offset" is unknown; use one of `},
+		{"in another letter case", all, "Limit=1", `The parameter "Limit" is unknown; use one of `},
+		{"without a name", all, "=1", `The parameter "" is unknown; use one of `},
 		{"wrong status", pets, "status=gone status=Sold", status},
 		{"empty status", pets, "status=", "status" + once},
 		{"repeated status", pets, "status=sold&status=sold", "status" + once},
@@ -425,7 +425,7 @@ func TestQuery(t *testing.T) {
 		{"status of another list", others, "status=sold", `The parameter "status" is unknown`},
 		{"category of another list", others, "categoryId=1", `The parameter "categoryId" is`},
 		{"the same fault each time", pets, strings.Repeat("zoo=1&color=red&limit=0 ", 20),
-			`The parameter "color" is unknown; use limit, after, status, categoryId.`},
+			`The parameter "color" is unknown; use one of limit, after, status, categoryId.`},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			s := newService(t, "")

@@ -16,19 +16,19 @@ import (
 // A plan says how many requests a key may send.
 type plan struct{ perMinute, perDay int }
 
-// plans are the plans with fixed limits. The enterprise plan has limits of its own for each key.
+// plans are the plans with fixed limits. The limits of the enterprise plan are set for each key.
 var plans = map[string]plan{
 	"free":     {60, 1000},
 	"pro":      {300, 10_000},
 	"business": {1000, 100_000},
 }
 
-// demoKeys is the built-in keys file, used without -keys. Everybody knows its keys, so while they
-// are in use,
+// demoKeys is the built-in keys file, used without -keys. Its keys are public, so while they are in
+// use,
 //
-//   - the server listens on this computer only: see listen;
-//   - a key counts only in a request to localhost or an IP address: see isOurHost;
-//   - web pages of this computer may call the API: see allowsOrigin.
+//   - the server listens only on this computer (see listen);
+//   - a key is valid only in a request to localhost or an IP address (see isOurHost);
+//   - web pages on this computer may call the API (see allowsOrigin).
 const demoKeys = `[
 {"key": "demo-free", "plan": "free"},
 {"key": "demo-pro", "plan": "pro"},
@@ -36,7 +36,7 @@ const demoKeys = `[
 {"key": "demo-enterprise", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}
 ]`
 
-// A keyEntry is an entry of the keys file.
+// A keyEntry is an entry in the keys file.
 type keyEntry struct {
 	key string
 	plan
@@ -49,7 +49,7 @@ func readKeyEntry(o *object) keyEntry {
 	o.required("plan", aString, &planName)
 	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
 	o.check(e.key != "" && !strings.ContainsFunc(e.key, invisible),
-		"key must be visible ASCII characters without spaces.")
+		"key must consist of visible ASCII characters without spaces.")
 	if fixed, ok := plans[planName]; ok {
 		e.plan = fixed
 		return e // perMinute and perDay would be unknown fields
@@ -62,8 +62,8 @@ func readKeyEntry(o *object) keyEntry {
 	return e
 }
 
-// A window allows a fixed number of requests until it ends. The first request after that starts it
-// again: if a request comes at 9:00:30, the minute ends at 9:01:30, and if the next one comes at
+// A window allows a fixed number of requests until it ends. The first request after that restarts
+// it: if a request arrives at 9:00:30, the minute ends at 9:01:30, and if the next one arrives at
 // 9:07:12, the next minute ends at 9:08:12.
 type window struct {
 	name   string // "minute" or "day"
@@ -86,12 +86,12 @@ func (w *window) quota() quota {
 	return quota{limit: w.limit, remaining: w.remaining(), reset: w.end}
 }
 
-// refuse returns the quota and the error of a request that comes when none remains.
+// refuse returns the quota and the error for a request that arrives when none remain.
 func (w *window) refuse(now time.Time) (quota, error) {
 	q := w.quota()
 	q.retryAfter = w.end.Sub(now)
-	return q, newError(rateLimited, "The limit of %d requests per %s is used up; "+
-		"wait for the number of seconds in Retry-After.", w.limit, w.name)
+	return q, newError(rateLimited, "The limit of %d requests per %s has been reached; "+
+		"wait the number of seconds in Retry-After.", w.limit, w.name)
 }
 
 // A quota is what the headers of a response say about the limits.
@@ -102,8 +102,8 @@ type quota struct {
 }
 
 // setHeaders sets the rate headers and, after a refusal, Retry-After (RFC 9110, section 10.2.3).
-// Times are in whole seconds, rounded up. The names are not set with header.Set, which would spell
-// them X-Ratelimit-Limit and so on.
+// Times are in whole seconds, rounded up. setHeaders does not use header.Set, which would change
+// the names to X-Ratelimit-Limit and so on.
 func (q quota) setHeaders(header http.Header) {
 	reset := q.reset.Add(time.Second - 1).Unix()
 	header["X-RateLimit-Limit"] = []string{strconv.Itoa(q.limit)}
@@ -115,8 +115,8 @@ func (q quota) setHeaders(header http.Header) {
 	}
 }
 
-// An account counts the requests with one key. A refused request is a strike, but no more than one
-// per second is counted. Ten strikes with no other request between them ban the key.
+// An account counts the requests made with one key. A refused request is a strike, but at most one
+// strike per second is counted. Ten strikes with no accepted request between them ban the key.
 type account struct {
 	minute, day window
 	strikes     int
@@ -150,8 +150,8 @@ func (a *account) count(now time.Time) (quota, error) {
 	return a.refuseBanned(now)
 }
 
-// tighter returns the window with fewer requests left. If both have the same number left, it is the
-// one that ends later: when both are used up, a client has to wait for that one.
+// tighter returns the window with fewer requests left. If both have the same number left, it
+// returns the one that ends later: when both are used up, a client has to wait for that one.
 func (a *account) tighter() *window {
 	minute, day := a.minute.remaining(), a.day.remaining()
 	if day < minute || day == minute && a.day.end.After(a.minute.end) {
@@ -163,20 +163,20 @@ func (a *account) tighter() *window {
 func (a *account) refuseBanned(now time.Time) (quota, error) {
 	q := quota{limit: a.minute.limit, reset: a.bannedUntil, retryAfter: a.bannedUntil.Sub(now)}
 	return q, newError(keyBanned, "This key is banned for sending requests over its limit; "+
-		"wait for the number of seconds in Retry-After.")
+		"wait the number of seconds in Retry-After.")
 }
 
 // Limits counts the requests of each key, and those without a valid key.
 type Limits struct {
 	demo bool // the keys are the demo keys
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	accounts  map[string]*account
-	strangers window // all requests without a valid key: with one for each, they would cost memory
+	strangers window // for all requests without a valid key; a window for each would cost memory
 }
 
-// newLimits reads the keys file or, if path is empty, takes the demo keys. A minute of the limits
-// lasts as long as minute says.
+// newLimits reads the keys file or, if path is empty, uses the demo keys. The minute argument is
+// the length of a rate-limit minute.
 func newLimits(path string, minute time.Duration) (*Limits, error) {
 	l := &Limits{
 		demo:      path == "",
@@ -192,7 +192,7 @@ func newLimits(path string, minute time.Duration) (*Limits, error) {
 	}
 	err := decodeEach("keys", keysFile, readKeyEntry, func(e keyEntry) error {
 		if l.accounts[e.key] != nil {
-			return newError(invalidField, "The key is given twice.")
+			return newError(invalidField, "The key appears twice.")
 		}
 		l.accounts[e.key] = &account{
 			minute:     window{name: "minute", length: minute, limit: e.perMinute},
@@ -202,7 +202,7 @@ func newLimits(path string, minute time.Duration) (*Limits, error) {
 		return nil
 	})
 	if err == nil && len(l.accounts) == 0 {
-		err = newError(invalidField, "keys must have at least one record.")
+		err = newError(invalidField, "keys must have at least one entry.")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -211,7 +211,7 @@ func newLimits(path string, minute time.Duration) (*Limits, error) {
 }
 
 // count counts a request with a key, and returns an error if the request is refused. The windows
-// follow the wall clock, so they also end while a computer is asleep.
+// follow the wall clock, so they end even while the computer is asleep.
 func (l *Limits) count(key string, now time.Time) (quota, error) {
 	now = now.Round(0) // removes the monotonic clock, which may stop during sleep
 	l.mu.Lock()
@@ -226,7 +226,7 @@ func (l *Limits) count(key string, now time.Time) (quota, error) {
 	l.strangers.used++
 	hint := ""
 	if l.demo {
-		hint = ", and the demo keys only to localhost or an IP address"
+		hint = " (the demo keys are valid only in requests to localhost or an IP address)"
 	}
 	return l.strangers.quota(), newError(unauthorized,
 		"A valid API key is required; send it as Authorization: Bearer KEY%s.", hint)

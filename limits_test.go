@@ -221,8 +221,8 @@ func TestRefusals(t *testing.T) {
 				s.get(test.key)
 			}
 			body, _ := io.ReadAll(s.do("GET /pets", "", "Authorization: Bearer "+test.key).Body)
-			equal(t, "error", "rate_limited: The limit of "+test.want+" is used up; "+
-				"wait for the number of seconds in Retry-After.", errorIn(body))
+			equal(t, "error", "rate_limited: The limit of "+test.want+" has been reached; "+
+				"wait the number of seconds in Retry-After.", errorIn(body))
 		})
 	}
 
@@ -431,23 +431,23 @@ func TestMinute(t *testing.T) {
 func TestKeysFile(t *testing.T) {
 	const (
 		array   = "keys must be an array."
-		visible = "1: key must be visible ASCII characters without spaces."
+		visible = "1: key must consist of visible ASCII characters without spaces."
 		figures = "1: perMinute and perDay must be from 1 to 2147483647."
-		integer = "it must be a 64-bit integer without fraction or exponent."
+		integer = "it must be a 64-bit integer without a fraction or exponent."
 		ownPlan = `[{"key":"secret","plan":"enterprise"`
 	)
 	for _, test := range []struct{ rule, keys, want string }{
 		{"visible ASCII", `[{"key":"!~","plan":"free"}]`, "<nil>"},
 		{"lowest figures", ownPlan + `,"perMinute":1,"perDay":1}]`, "<nil>"},
 		{"highest figures", ownPlan + `,"perMinute":2147483647,"perDay":2147483647}]`, "<nil>"},
-		{"no keys", `[]`, "keys must have at least one record."},
+		{"no keys", `[]`, "keys must have at least one entry."},
 		{"no array", `{"key":"secret","plan":"free"}`, array},
 		{"malformed", "[\n",
-			"The JSON is malformed in line 1, at byte 2: unexpected end of JSON input."},
+			"The JSON is malformed on line 1, at byte 2: unexpected end of JSON input."},
 		{"byte order mark", "\ufeff[]", "The JSON begins with a byte order mark; remove it."},
-		{"no object", `["secret"]`, "1: The JSON must be one object."},
+		{"no object", `["secret"]`, "1: The JSON must be a single object."},
 		{"repeated key", `[{"key":"secret","plan":"free"},{"key":"secret","plan":"pro"}]`,
-			"2: The key is given twice."},
+			"2: The key appears twice."},
 		{"missing key", `[{"plan":"free"}]`, "1: key is missing; it must be a string."},
 		{"missing plan", `[{"key":"a","plan":"free"},{"key":"secret"}]`,
 			"2: plan is missing; it must be a string."},

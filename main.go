@@ -9,28 +9,28 @@
 // The flags are:
 //
 //	-addr HOST:PORT
-//		Listen on this address (default localhost:8080). Port 0 picks a free port. Without
-//		-keys it must be a loopback address.
+//		Listen on this address (default localhost:8080). Port 0 picks a free port. Without -keys,
+//		HOST must be a loopback address.
 //	-data FILE
-//		Keep the records in this file (default petstore.json). With -data '' nothing is kept
-//		on disk.
+//		Keep the records in this file (default petstore.json). With -data '', nothing is kept on
+//		disk.
 //	-keys FILE
-//		Read the API keys from this file. Without it there are four public demo keys:
-//		demo-free, demo-pro, demo-business and demo-enterprise. They count only in requests to
+//		Read the API keys from this file. Without this flag, there are four public demo keys:
+//		demo-free, demo-pro, demo-business and demo-enterprise. They are valid only in requests to
 //		localhost or an IP address.
 //	-minute DURATION
-//		Let a minute of the limits last this long, from 1s to 1m (default 1m), so that a test
-//		need not wait for it. A ban lasts five of these minutes.
+//		Make a rate-limit minute last this long, from 1s to 1m (default 1m), so that a test need not
+//		wait for a real one. A ban lasts five of these minutes.
 //	-cors-origin ORIGIN
-//		Let web pages of this origin, such as https://example.com, call the API. With the demo
-//		keys, pages of this computer always may.
+//		Let web pages from this origin, such as https://example.com, call the API. With the demo
+//		keys, pages on this computer always can.
 //	-delay DURATION
-//		Hold back each response of the API for this long (default 0, at most 8s).
+//		Hold back each API response for this long (default 0, at most 8s).
 //	-fail M/N
-//		Of every N requests of the API, respond to the first M with 503, and change nothing.
+//		Fail the first M of every N API requests with a 503, and change nothing.
 //	-drop M/N
-//		Of every N successful requests of the API, close the connection of the first M without
-//		a response. What they change is saved.
+//		Close the connection without a response for the first M of every N successful API requests.
+//		Their changes are saved.
 //	-v
 //		Log each request: method, path, status and duration.
 //
@@ -44,15 +44,15 @@
 //	]
 //
 // The plans are free (60 requests per minute, 1000 per day), pro (300, 10000), business (1000,
-// 100000) and enterprise, which sets the limits of each key.
+// 100000) and enterprise, whose limits are set for each key.
 //
 // The data file is a JSON object with the arrays categories, pets and orders, and the last ids
-// assigned: lastCategoryId, lastPetId and lastOrderId. Each of them may be left out. It can be
-// edited while the server is down.
+// assigned: lastCategoryId, lastPetId and lastOrderId. Any of them may be omitted. You can edit the
+// file while the server is stopped.
 //
-// SIGINT and SIGTERM stop the server. It finishes the requests in flight, for at most 10 seconds,
-// and exits with 0. A second signal stops it at once. The exit code is 1 if the server cannot start
-// or keep running, and 2 for a bad flag.
+// SIGINT and SIGTERM stop the server. It finishes the requests in flight, waiting at most 10
+// seconds, and exits with code 0. A second signal stops it at once. The exit code is 1 if the
+// server cannot start or keep running, and 2 for a bad flag.
 package main
 
 import (
@@ -106,13 +106,13 @@ type config struct {
 func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	c := new(config)
 	flags := flag.NewFlagSet("petstore", flag.ContinueOnError)
-	flags.StringVar(&c.addr, "addr", "localhost:8080", "listen on `HOST:PORT`; port 0 picks one")
+	flags.StringVar(&c.addr, "addr", "localhost:8080", "listen on `HOST:PORT`; 0 for a free port")
 	flags.StringVar(&c.data, "data", "petstore.json", "keep the records in `FILE`; '' for no file")
-	flags.StringVar(&c.keys, "keys", "", "read the API keys from `FILE`, not the public demo keys")
-	flags.DurationVar(&c.minute, "minute", time.Minute, "let a minute of the limits be `DURATION`")
-	flags.StringVar(&c.corsOrigin, "cors-origin", "", "let web pages of `ORIGIN` call the API")
+	flags.StringVar(&c.keys, "keys", "", "read the API keys from `FILE` instead of the demo keys")
+	flags.DurationVar(&c.minute, "minute", time.Minute, "make a rate-limit minute last `DURATION`")
+	flags.StringVar(&c.corsOrigin, "cors-origin", "", "let web pages from `ORIGIN` call the API")
 	flags.DurationVar(&c.delay, "delay", 0, "hold back each response for `DURATION`, at most 8s")
-	flags.Func("fail", "respond to `M/N` of the requests with 503: M of every N", c.fail.parse)
+	flags.Func("fail", "fail `M/N` of the requests with a 503: M of every N", c.fail.parse)
 	flags.Func("drop", "do not respond to `M/N` of the successful requests", c.drop.parse)
 	flags.BoolVar(&c.verbose, "v", false, "log each request")
 	flags.SetOutput(io.Discard) // run prints one line for a bad flag
@@ -130,7 +130,7 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	if c.minute < time.Second || c.minute > time.Minute {
 		return nil, fmt.Errorf("-minute must be from 1s to 1m, not %v", c.minute)
 	}
-	if c.delay < 0 || c.delay > 8*time.Second { // a shutdown waits for 10
+	if c.delay < 0 || c.delay > 8*time.Second { // a shutdown waits at most 10s
 		return nil, fmt.Errorf("-delay must be from 0 to 8s, not %v", c.delay)
 	}
 	origin := regexp.MustCompile( // as browsers send it (RFC 6454)
@@ -139,7 +139,7 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	if c.corsOrigin != "" &&
 		(!origin.MatchString(c.corsOrigin) || defaultPort.MatchString(c.corsOrigin)) {
 		return nil, fmt.Errorf("-cors-origin must be a scheme and a host, such as "+
-			"https://example.com, without a path, a final slash or a default port, not %q",
+			"https://example.com, without a path, trailing slash or default port; got %q",
 			c.corsOrigin)
 	}
 	return c, nil
@@ -147,8 +147,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 
 // serve serves until ctx is done. Then it finishes the requests in flight.
 func serve(ctx context.Context, c *config, stderr io.Writer) error {
-	// Let the heap grow to five times what is in use, unless GOGC is set. With the default, twice,
-	// a list of 100 pets costs a quarter more processor time.
+	// Let the heap grow to five times what is in use, unless GOGC is set. With the default of
+	// twice, listing 100 pets takes a quarter more CPU time.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
@@ -189,8 +189,9 @@ Try:          curl -i -H "Authorization: Bearer %[2]s" %[1]s/pets
 }
 
 // httpServer returns a server that closes the connections of slow clients. A client has 5 seconds
-// to send a request. It then has 10 seconds, plus the delay, to get the whole response, also if a
-// write has to wait for others before it. A write whose client is cut off may have been saved.
+// to send a request. It then has 10 seconds, plus the delay, to receive the whole response, even if
+// a write has to wait for others ahead of it. If a client is cut off, its write may still have been
+// saved.
 func httpServer(api *Server) *http.Server {
 	server := &http.Server{
 		Handler:      api,
@@ -199,8 +200,8 @@ func httpServer(api *Server) *http.Server {
 		IdleTimeout:  time.Minute,
 		ErrorLog:     api.logger,
 	}
-	// Many clients, such as Go's, send a GET again by themselves if a connection that was kept
-	// alive is closed, and so hide the drop.
+	// Many clients, such as Go's, automatically resend a GET if a kept-alive connection is closed,
+	// which would hide the drop.
 	server.SetKeepAlivesEnabled(api.drop.n == 0)
 	return server
 }
@@ -233,8 +234,8 @@ func listen(addr string, demo bool) (net.Listener, error) {
 	return listener, nil
 }
 
-// urlOf returns the URL of the server, with the host in addr unless that is all addresses or a host
-// under which the demo keys do not count.
+// urlOf returns the URL of the server, with the host in addr, unless that host means all addresses
+// or is one for which the demo keys are not valid.
 func urlOf(bound *net.TCPAddr, addr string, demo bool) string {
 	host, _, _ := net.SplitHostPort(addr)
 	if bound.IP.IsUnspecified() {

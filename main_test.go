@@ -155,7 +155,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"empty keys file", "-keys empty.json", 1, "empty.json: The JSON is empty."},
 		{"wrong keys file", "-keys gold.json", 1, "gold.json: keys, record 1: plan must be"},
 		{"directory as keys file", "-keys .", 1, ""},
-		{"torn data file", "-data torn.json", 1, "torn.json: The JSON is malformed in line 2"},
+		{"torn data file", "-data torn.json", 1, "torn.json: The JSON is malformed on line 2"},
 		{"wrong data file", "-data wrong.json", 1, "wrong.json: categories, record 1: name is"},
 		{"directory as data file", "-data .", 1, ". is not a regular file"},
 		{"no directory of the data file", "-data none/new.json", 1, "none"},

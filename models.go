@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// An object is a JSON object while it is being read: the body of a request, an entry of the keys
-// file, the data file or a record in it. A function such as readPet takes the fields out of it, one
-// by one, and what is then left is unknown. It reads to its end, also after a fault; decode returns
-// the first one. With encoding/json alone,
+// An object is a JSON object that is being read: a request body, an entry in the keys file, the
+// data file or a record in it. A function such as readPet takes the fields out of it one by one;
+// any fields left over are unknown. The function keeps reading after an error, and decode returns
+// the first error. With encoding/json alone,
 //
 //	{"Name": "Rex"}                would set name,
 //	{"name": null}                 would leave name empty,
@@ -24,28 +24,28 @@ import (
 //	{}                             would be the same as {"name": ""}.
 type object struct {
 	fields map[string]json.RawMessage // those not yet read
-	err    error                      // the first fault
+	err    error                      // the first error
 	inFile bool                       // for readID
 	pathID int64                      // for readID
 }
 
-// decode reads the object o from data. The error is an *Error, also if it is about a file: there,
-// only its message is used.
+// decode reads the object o from data. The error is an *Error even if the data comes from a file;
+// in that case, only its message is used.
 func decode[T any](data []byte, o object, read func(*object) T) (value T, err error) {
 	o.fields, err = splitObject(data)
 	if err != nil {
 		return value, err
 	}
 	value = read(&o)
-	if len(o.fields) > 0 { // told first: a misspelled field is also why another one is missing
+	if len(o.fields) > 0 { // reported first: a misspelled field also makes another one missing
 		name := slices.Sorted(maps.Keys(o.fields))[0]
 		return value, newError(invalidField, "The field %.40q is unknown here; leave it out.", name)
 	}
 	return value, o.err
 }
 
-// decodeEach decodes each object of a JSON array in a file, and adds it. The error names the array
-// and the number of the object, counted from 1.
+// decodeEach decodes each object in a JSON array from a file and passes it to add. The error gives
+// the name of the array and the number of the object, counting from 1.
 func decodeEach[T any](name string, data []byte, read func(*object) T, add func(T) error) error {
 	if err := checkJSON(data); err != nil {
 		return err
@@ -66,7 +66,7 @@ func decodeEach[T any](name string, data []byte, read func(*object) T, add func(
 	return nil
 }
 
-// required reads a field that must be given. The target is a pointer, as for json.Unmarshal, and
+// required reads a field that must be present. The target is a pointer, as for json.Unmarshal, and
 // mustBe completes the message "quantity must be ...".
 func (o *object) required(name, mustBe string, target any) {
 	_, given := o.fields[name]
@@ -74,28 +74,28 @@ func (o *object) required(name, mustBe string, target any) {
 	o.optional(name, mustBe, target)
 }
 
-// optional reads a field that may be left out, which leaves the target as it is.
+// optional reads a field that may be omitted. If it is omitted, the target keeps its value.
 func (o *object) optional(name, mustBe string, target any) {
 	value, given := o.fields[name]
 	if !given {
 		return
 	}
 	delete(o.fields, name)
-	err := json.Unmarshal(value, target) // takes null for any target
+	err := json.Unmarshal(value, target) // accepts null for any target
 	o.check(err == nil && string(value) != "null", "%s must be %s.", name, mustBe)
 }
 
-// check records a fault unless ok is true. Only the first fault counts.
+// check records an error unless ok is true. Only the first error is kept.
 func (o *object) check(ok bool, format string, args ...any) {
 	if !ok && o.err == nil {
 		o.err = newError(invalidField, format, args...)
 	}
 }
 
-// What a field must be, in messages.
+// Completions of "must be" in messages.
 const (
 	aString   = "a string"
-	anInteger = "a 64-bit integer without fraction or exponent"
+	anInteger = "a 64-bit integer without a fraction or exponent"
 	aStatus   = "available, pending or sold"
 	aDateTime = "an RFC 3339 date-time such as 2030-12-05T09:30:00Z"
 	anArray   = "an array"
@@ -106,7 +106,7 @@ type PetStatus string
 
 func (s PetStatus) valid() bool { return s == "available" || s == "pending" || s == "sold" }
 
-// Pet is a pet as clients send and get it.
+// Pet is a pet as clients send and receive it.
 type Pet struct {
 	ID         int64     `json:"id"`
 	Name       string    `json:"name"`
@@ -149,7 +149,7 @@ func (p storedPet) inventoryItem() InventoryItem {
 	return InventoryItem{PetID: p.ID, Quantity: p.Quantity, Status: p.Status}
 }
 
-// readInventoryUpdate returns a pet of which only the id and the stock are set.
+// readInventoryUpdate returns a pet with only its id and quantity set.
 func readInventoryUpdate(o *object) storedPet {
 	p := storedPet{Pet: Pet{ID: o.pathID}}
 	o.required("quantity", anInteger, &p.Quantity)
@@ -193,16 +193,17 @@ func readOrder(o *object) Order {
 	if order.Quantity != nil {
 		o.checkQuantity(*order.Quantity, 1)
 	}
-	_, err := json.Marshal(order.ShipDate) // package time reads +24:00, but does not write it
+	_, err := json.Marshal(order.ShipDate) // package time parses +24:00 but cannot marshal it
 	o.check(err == nil, "shipDate must be %s.", aDateTime)
 	order.ID = o.readID()
 	return order
 }
 
-const maxID = math.MaxInt32 // so that clients may keep ids in 32 bits
+const maxID = math.MaxInt32 // so that clients can store ids in 32 bits
 
-// readID returns the id of a record. In a file it is a field of the record. In a request it is the
-// id in the path (0 for a POST), and the body may repeat it, so that a PUT takes what a GET gave.
+// readID returns the id of a record. In a file, it is a field of the record. In a request, it is
+// the id in the path (0 for a POST), and the body may repeat it, so that a PUT accepts what a GET
+// returned.
 func (o *object) readID() int64 {
 	var id int64
 	o.optional("id", anInteger, &id)
@@ -224,14 +225,14 @@ func (o *object) checkQuantity(quantity, lowest int64) {
 		"quantity must be from %d to %d.", lowest, math.MaxInt32)
 }
 
-// splitObject returns the fields of a JSON object. It fails if a name is given twice.
+// splitObject returns the fields of a JSON object. It fails if a name appears twice.
 func splitObject(data []byte) (map[string]json.RawMessage, error) {
 	if err := checkJSON(data); err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data)) // cannot fail, since the JSON is checked
+	dec := json.NewDecoder(bytes.NewReader(data)) // cannot fail, since the JSON has been checked
 	if start, _ := dec.Token(); start != json.Delim('{') {
-		return nil, newError(malformedJSON, "The JSON must be one object.")
+		return nil, newError(malformedJSON, "The JSON must be a single object.")
 	}
 	fields := map[string]json.RawMessage{}
 	for dec.More() {
@@ -239,7 +240,7 @@ func splitObject(data []byte) (map[string]json.RawMessage, error) {
 		name := token.(string)
 		if _, given := fields[name]; given {
 			return nil, newError(malformedJSON,
-				"The field %.40q is given twice; leave one out.", name)
+				"The field %.40q appears twice; remove one.", name)
 		}
 		var value json.RawMessage
 		dec.Decode(&value)
@@ -257,7 +258,7 @@ func checkJSON(data []byte) error {
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
 		return newError(malformedJSON, "The JSON begins with a byte order mark; remove it.")
 	}
-	for i := 0; i < len(data); { // encoding/json would replace what is not UTF-8
+	for i := 0; i < len(data); { // encoding/json would replace invalid UTF-8
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
 			return malformed(data, i, "invalid UTF-8")
@@ -271,23 +272,23 @@ func checkJSON(data []byte) error {
 	return nil
 }
 
-// malformed returns an error with the place of a fault: the line and the byte in it, both counted
-// from 1.
+// malformed returns an error that gives the position of a syntax error: the line, and the byte
+// within it, both counted from 1.
 func malformed(data []byte, offset int, fault string) error {
 	line := 1 + bytes.Count(data[:offset], []byte("\n"))
 	lineStart := 1 + bytes.LastIndexByte(data[:offset], '\n')
-	return newError(malformedJSON, "The JSON is malformed in line %d, at byte %d: %s.",
+	return newError(malformedJSON, "The JSON is malformed on line %d, at byte %d: %s.",
 		line, offset-lineStart+1, fault)
 }
 
-// encode returns the JSON of a value on one line. Unlike json.Marshal, it does not escape <, > and
+// encode returns the JSON of a value on one line. Unlike json.Marshal, it does not escape <, > or
 // &.
 func encode(value any) []byte {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(value); err != nil {
-		panic(err) // no value of this program fails; for dates, see readOrder
+		panic(err) // no value in this program can fail; for dates, see readOrder
 	}
 	return bytes.TrimSuffix(line.Bytes(), []byte("\n"))
 }

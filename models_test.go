@@ -21,9 +21,9 @@ func refuseBodies(t *testing.T, request string, bodies []faultyBody) {
 
 func TestMalformedJSON(t *testing.T) {
 	const (
-		at     = "malformed_json: The JSON is malformed in line "
+		at     = "malformed_json: The JSON is malformed on line "
 		empty  = "malformed_json: The JSON is empty."
-		object = "malformed_json: The JSON must be one object."
+		object = "malformed_json: The JSON must be a single object."
 	)
 	refuseBodies(t, "POST /categories", []faultyBody{
 		{"empty", "", empty},
@@ -58,14 +58,14 @@ func TestMalformedJSON(t *testing.T) {
 }
 
 func TestFieldGivenTwice(t *testing.T) {
-	const twice = `malformed_json: The field "name" is given twice; leave one out.`
+	const twice = `malformed_json: The field "name" appears twice; remove one.`
 	refuseBodies(t, "POST /categories", []faultyBody{
 		{"with one value", `{"name":"x","name":"x"}`, twice},
 		{"with an escaped name", `{"name":"x","n\u0061me":"x"}`, twice},
 		{"once as null", `{"name":"x","name":null}`, twice},
 		{"once with a wrong type", `{"name":5,"name":"x"}`, twice},
 		{"although it is unknown", `{"name":"x","c":1,"c":2}`,
-			`malformed_json: The field "c" is given twice`},
+			`malformed_json: The field "c" appears twice`},
 	})
 	checkRows(t, []row{
 		{"one in another object does not count", "POST /categories", `{"name":{"name":"x"}}`, 400,
@@ -96,7 +96,7 @@ func TestUnknownField(t *testing.T) {
 }
 
 func TestMissingField(t *testing.T) {
-	const integer = "is missing; it must be a 64-bit integer without fraction or exponent."
+	const integer = "is missing; it must be a 64-bit integer without a fraction or exponent."
 	checkRows(t, []row{
 		{"name of a pet", "POST /pets", `{"categoryId":1}`, 400,
 			"invalid_field: name is missing; it must be a string."},
@@ -129,7 +129,7 @@ func TestSeveralFaults(t *testing.T) {
 			s.expect("POST /pets", `{"zoo":1,"color":"red","name":5}`, 400,
 				`invalid_field: The field "color" is unknown`)
 			s.expect("POST /pets", `{"zoo":1,"zoo":1,"a":1,"a":1}`, 400,
-				`malformed_json: The field "zoo" is given twice`)
+				`malformed_json: The field "zoo" appears twice`)
 		}
 	})
 }
@@ -138,7 +138,7 @@ func TestSeveralFaults(t *testing.T) {
 func TestWrongValue(t *testing.T) {
 	const (
 		text    = "a string."
-		integer = "a 64-bit integer without fraction or exponent."
+		integer = "a 64-bit integer without a fraction or exponent."
 		boolean = "true or false."
 		status  = "available, pending or sold."
 		date    = "an RFC 3339 date-time such as 2030-12-05T09:30:00Z."

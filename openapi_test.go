@@ -584,7 +584,7 @@ func TestDescribedParameters(t *testing.T) {
 				}
 			}
 			// The program names its parameters when it refuses one.
-			_, names, _ := strings.Cut(send("unknown=1", 400), "; use ")
+			_, names, _ := strings.Cut(send("unknown=1", 400), "; use one of ")
 			names, _, _ = strings.Cut(names, ".")
 			equal(t, "parameters", slices.Sorted(slices.Values(inQuery)),
 				slices.Sorted(strings.SplitSeq(names, ", ")))

@@ -21,7 +21,7 @@ import (
 
 // A Store holds the records in memory, and saves a snapshot of them to a file with each write.
 //
-// A read takes the current state, without a lock. A write changes a copy of it, saves the copy, and
+// A read uses the current state, without locking. A write changes a copy of it, saves the copy, and
 // makes it the current one:
 //
 //	current --copy--> next --change--> next --save--> file
@@ -32,7 +32,7 @@ type Store struct {
 	logger  *log.Logger
 	current atomic.Pointer[state]
 
-	mu   sync.Mutex  // held during a write; guards what follows
+	mu   sync.Mutex  // held during a write; guards the field below
 	seen fs.FileInfo // the file as this process last read or wrote it; nil if it did neither
 }
 
@@ -43,7 +43,7 @@ func (s *Store) view() state { return *s.current.Load() }
 //
 //	added, err := update(store, pet, (*state).addPet)
 //
-// If the change or the save fails, the copy is forgotten, and nothing has changed.
+// If the change or the save fails, the copy is discarded, and nothing changes.
 func update[Body, T any](s *Store, body Body, change func(*state, Body) (*record[T], error)) (
 	*record[T], error) {
 	s.mu.Lock()
@@ -64,8 +64,8 @@ func update[Body, T any](s *Store, body Body, change func(*state, Body) (*record
 	return changed, nil
 }
 
-// A state is everything in the store. Its methods keep three rules: a pet belongs to a category
-// that exists, an order names a pet that exists or none, and a complete order stays complete.
+// A state is everything in the store. Its methods enforce three rules: a pet belongs to an existing
+// category, an order refers to an existing pet or to none, and a complete order stays complete.
 type state struct {
 	categories table[Category]
 	pets       table[storedPet]
@@ -126,7 +126,7 @@ func (st *state) removePet(id int64) (*record[storedPet], error) {
 	for _, order := range st.orders.records {
 		if order.value.PetID != nil && *order.value.PetID == id {
 			return nil, newError(inUse,
-				"Order %d names this pet; take the petId out of that order first.", order.id)
+				"Order %d refers to this pet; remove the petId from that order first.", order.id)
 		}
 	}
 	return st.pets.remove(id)
@@ -173,7 +173,7 @@ func (st *state) checkCategory(id int64) error {
 	return nil
 }
 
-// checkPet accepts nil, the petId of an order that names no pet.
+// checkPet accepts nil, which is the petId of an order without a pet.
 func (st *state) checkPet(id *int64) error {
 	if id != nil && !st.pets.has(*id) {
 		return newError(unknownReference, "petId %d does not exist; use one that does.", *id)
@@ -192,7 +192,7 @@ type table[T any] struct {
 	lastID  int64 // the last id assigned, even if its record was removed
 }
 
-// A record is a value with its id, and the JSON that clients get of it. It is never modified.
+// A record is a value with its id and the JSON that clients receive for it. It is never modified.
 type record[T any] struct {
 	id    int64
 	value T
@@ -218,8 +218,8 @@ func (t *table[T]) get(id int64) (*record[T], error) {
 
 func (t *table[T]) has(id int64) bool { _, found := search(t.records, id); return found }
 
-// put adds a record, or replaces the one with its id. Clients get the JSON of public, which is the
-// value or, of a storedPet, the Pet.
+// put adds a record, or replaces the one with its id. Clients receive the JSON of public, which is
+// the value or, for a storedPet, its Pet.
 func (t *table[T]) put(id int64, value T, public any) *record[T] {
 	r := &record[T]{id: id, value: value, json: encode(public)}
 	i, found := search(t.records, id)
@@ -243,7 +243,7 @@ func (t *table[T]) remove(id int64) (*record[T], error) {
 	return r, nil
 }
 
-// load adds a record of the data file to a table that nobody reads yet. Unlike put, it does not
+// load adds a record from the data file to a table that is not in use yet. Unlike put, it does not
 // copy the slice each time.
 func (t *table[T]) load(id int64, value T, public any) error {
 	i, found := search(t.records, id)
@@ -256,7 +256,7 @@ func (t *table[T]) load(id int64, value T, public any) error {
 	return nil
 }
 
-// A snapshot is the JSON document in the data file, with one record a line:
+// A snapshot is the JSON document in the data file, with one record per line:
 //
 //	{
 //	"lastCategoryId": 4,
@@ -294,8 +294,8 @@ func readSnapshot(o *object) snapshot {
 	return s
 }
 
-// parse reads a snapshot, which a person may have edited. The error names the line of malformed
-// JSON, or the list and the number in it of a wrong record.
+// parse reads a snapshot, which a person may have edited. The error gives the line of malformed
+// JSON, or the list and number of an invalid record.
 func parse(data []byte) (*state, error) {
 	s, err := decode(data, object{inFile: true}, readSnapshot)
 	if err != nil {
@@ -362,12 +362,12 @@ func writeList[T any](b *bufio.Writer, name string, records []*record[T]) {
 //go:embed docs/sample.json
 var sample []byte
 
-// openStore reads the snapshot at path or, if there is no file, writes the sample there. It fails
-// if the file is not a whole and valid snapshot, and leaves it as it is. If path is empty, the
-// store has the sample, and keeps nothing on disk.
+// openStore reads the snapshot at path or, if there is no file, writes the sample there. If the
+// file is not a complete and valid snapshot, openStore fails and leaves it as it is. If path is
+// empty, the store starts with the sample and keeps nothing on disk.
 func openStore(path string, logger *log.Logger) (*Store, error) {
 	data := sample
-	seen, err := os.Stat(path) // for an empty path, an error too
+	seen, err := os.Stat(path) // also fails for an empty path
 	if err == nil && !seen.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
@@ -389,8 +389,8 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 	return s, err
 }
 
-// save saves a state before it becomes the current one. It logs a failure; its error is for the
-// client.
+// save saves a state before it becomes the current one. It logs any failure and returns an error
+// for the client.
 func (s *Store) save(st *state) error {
 	err := s.replaceFile(st)
 	if err == nil {
@@ -399,13 +399,13 @@ func (s *Store) save(st *state) error {
 	s.logger.Printf("save failed: %v", err)
 	if _, ok := errors.AsType[*Error](err); !ok {
 		err = newError(saveFailed,
-			"The server cannot save to its disk, so nothing was changed; try again later.")
+			"The server could not save to disk, so nothing was changed; try again later.")
 	}
 	return err
 }
 
-// replaceFile replaces the file with a snapshot of st. At every moment, even after a power failure,
-// the file is the old snapshot or the new one, whole.
+// replaceFile replaces the file with a snapshot of st. At any moment, even after a power failure,
+// the file is either the complete old snapshot or the complete new one.
 func (s *Store) replaceFile(st *state) error {
 	if s.path == "" {
 		return nil
@@ -421,7 +421,7 @@ func (s *Store) replaceFile(st *state) error {
 	if err != nil {
 		return err
 	}
-	// Look at the file. Otherwise, what another program has written there would be lost.
+	// Check the file first. Otherwise, anything another program has written there would be lost.
 	if err := s.checkFile(); err != nil {
 		return err
 	}
@@ -429,8 +429,8 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	s.seen = written
-	// Sync the directory. Otherwise, a power failure could undo the rename. If that fails, so does
-	// the write, although the file keeps this snapshot until the next save.
+	// Sync the directory. Otherwise, a power failure could undo the rename. If the sync fails, so
+	// does the write, although the file keeps this snapshot until the next save.
 	return syncDirectory(directory)
 }
 
@@ -455,18 +455,19 @@ func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
 }
 
 // checkFile returns the error fileChanged if the file is not the one that this process last read or
-// wrote, by its identity, size and time. A missing file is fine: the save writes it again.
+// wrote, judging by its identity, size and modification time. A missing file is fine: the save
+// writes it again.
 func (s *Store) checkFile() error {
 	info, err := os.Stat(s.path)
 	if err == nil && (s.seen == nil || !os.SameFile(info, s.seen) ||
 		info.Size() != s.seen.Size() || !info.ModTime().Equal(s.seen.ModTime())) {
-		return newError(fileChanged, "Another program has changed the data file, so nothing was "+
-			"changed; restart the server to read that file.")
+		return newError(fileChanged, "Another program has changed the data file, so this "+
+			"change was not saved; restart the server to read the file.")
 	}
 	return nil
 }
 
-// syncDirectory syncs a directory, unless its file system or Windows cannot do that.
+// syncDirectory syncs a directory, unless the file system or operating system cannot do that.
 func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -379,7 +379,7 @@ func expectRefused(t *testing.T, content, want string) {
 
 func TestBrokenFile(t *testing.T) {
 	const (
-		malformed = "The JSON is malformed in line "
+		malformed = "The JSON is malformed on line "
 		lastIDs   = "lastCategoryId, lastPetId and lastOrderId must be from 0 to 2147483647."
 	)
 	for _, test := range []struct{ fault, file, want string }{
@@ -389,22 +389,22 @@ func TestBrokenFile(t *testing.T) {
 		{"two commas", "{\n\"pets\":[\n{\"id\":1,,}]}", malformed + "3, at byte 9: invalid char"},
 		{"open quote", "{\"pets\":[\n{\"name\":\"Rex},\n{}]}", malformed + "2, at byte 15: inva"},
 		{"not UTF-8", "{\n\"pets\":[{\"name\":\"\xff\"}]}", malformed + "2, at byte 18: invalid"},
-		{"null", "null", "The JSON must be one object."},
+		{"null", "null", "The JSON must be a single object."},
 		{"pets an object", `{"pets":{}}`, "pets must be an array."},
 		{"orders null", `{"orders":null}`, "orders must be an array."},
 		{"last id above", `{"lastCategoryId":2147483648}`, lastIDs},
 		{"last id below", `{"lastOrderId":-1}`, lastIDs},
 		{"unknown list", `{"inventory":[]}`, `The field "inventory" is unknown`},
 		{"other letter case", `{"Pets":[]}`, `The field "Pets" is unknown`},
-		{"list given twice", `{"pets":[],"pets":[]}`, `The field "pets" is given twice`},
+		{"list given twice", `{"pets":[],"pets":[]}`, `The field "pets" appears twice`},
 	} {
 		t.Run(test.fault, func(t *testing.T) { expectRefused(t, test.file, test.want) })
 	}
 
 	for _, test := range []struct{ fault, list, record, want string }{
-		{"no object", "categories", `null`, "The JSON must be one object."},
+		{"no object", "categories", `null`, "The JSON must be a single object."},
 		{"name null", "categories", `{"id":2,"name":null}`, "name must be a string."},
-		{"name twice", "categories", `{"id":2,"name":"c","name":"c"}`, `The field "name" is given`},
+		{"name twice", "categories", `{"id":2,"name":"c","name":"c"}`, `The field "name" appears`},
 		{"no id", "categories", `{"name":"c"}`, "id must be from 1 to 2147483647."},
 		{"id of another", "categories", `{"id":1,"name":"c"}`, "Another record has the id 1."},
 		{"id above 2147483647", "categories", `{"id":2147483648,"name":"c"}`, "id must be from 1"},
@@ -579,7 +579,7 @@ func TestChangedFile(t *testing.T) {
 				s.log.Reset()
 				s.expect("POST /categories", aCategory, 503, "file_changed: ")
 				equal(t, "log", "save failed: Another program has changed the data file, so "+
-					"nothing was changed; restart the server to read that file.\n", s.log.String())
+					"this change was not saved; restart the server to read the file.\n", s.log.String())
 				s.expect("DELETE /categories/5", "", 503, "file_changed: ")
 			}
 			s.expect("GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`)

@@ -175,7 +175,7 @@ const journeys = {
     await row.locator('summary').click()
     journey.check('a row chooses its example', await example.locator('[aria-pressed=true]').textContent(), '400')
     await press(row, 'Repeated query parameter')
-    journey.check('a name chooses another', await example.textContent(), /limit must be given once/)
+    journey.check('a name chooses another', await example.textContent(), /limit must not be repeated/)
     await row.getByText('Try 400').last().click()
     await list.getByText('400 Bad Request').waitFor()
     journey.check('what a mistake adds is seen', await list.locator('.extra').textContent(), '+ ?limit=1&limit=2 ×')
