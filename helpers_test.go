@@ -49,14 +49,29 @@ const testKeys = `[
 // disk.
 func newService(t testing.TB, path string) *service {
 	t.Helper()
-	var logged bytes.Buffer
-	logger := log.New(&logged, "", 0)
+	logged := new(bytes.Buffer)
+	logger := log.New(logged, "", 0)
 	store, err := openStore(path, logger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := newServer(store, limitsOf(t, testKeys, time.Minute), logger, options{})
-	return &service{Server: server, t: t, log: &logged}
+	must(t, err)
+	s := &service{Server: &Server{store: store, logger: logger}, t: t, log: logged}
+	s.setLimits(keysFile(t), time.Minute)
+	return s
+}
+
+// setLimits gives the service the keys of a file, none of them used yet, and minutes of a length.
+func (s *service) setLimits(keys string, minute time.Duration) {
+	s.t.Helper()
+	limits, err := newLimits(keys, minute)
+	must(s.t, err)
+	s.Server = newServer(s.store, limits, s.logger, s.options)
+}
+
+// keysFile returns the path of a file with the keys of the tests.
+func keysFile(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "keys.json")
+	writeFile(t, path, testKeys)
+	return path
 }
 
 // freshService returns a service on a new data file, with the records of docs/sample.json.
@@ -77,34 +92,21 @@ func serviceOn(t testing.TB, content string) *service {
 func demoService(t testing.TB) *service {
 	t.Helper()
 	s := newService(t, "")
-	limits, err := newLimits("", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Server = newServer(s.store, limits, s.logger, options{})
+	s.setLimits("", time.Minute)
 	return s
-}
-
-// setMinute gives the service new limits, with minutes of another length.
-func (s *service) setMinute(minute time.Duration) {
-	s.t.Helper()
-	s.Server = newServer(s.store, limitsOf(s.t, testKeys, minute), s.logger, s.options)
-}
-
-func limitsOf(t testing.TB, keys string, minute time.Duration) *Limits {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "keys.json")
-	writeFile(t, path, keys)
-	limits, err := newLimits(path, minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return limits
 }
 
 // inBubble runs the test on a service that keeps nothing on disk, in fake time.
 func inBubble(t *testing.T, test func(*testing.T, *service)) {
 	synctest.Test(t, func(t *testing.T) { test(t, newService(t, "")) })
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // equal reports how got differs from want. The test goes on.
@@ -116,8 +118,8 @@ func equal(t testing.TB, what string, want, got any) {
 }
 
 // expect sends a request, such as "GET /pets/1", and compares the response with the status and with
-// want. For a success, want is the whole JSON, in which white space does not matter but the order of
-// the fields does. For an error, want is what "code: message" begins with.
+// want. For a success, want is the whole JSON, in which the order of fields matters, but not white
+// space. For an error, want is what "code: message" begins with.
 func (s *service) expect(request, body string, status int, want string) {
 	s.t.Helper()
 	resp := s.do(request, body)
@@ -171,19 +173,13 @@ func (s *service) exchange(r *http.Request) *http.Response {
 	s.t.Helper()
 	recorder := httptest.NewRecorder()
 	s.ServeHTTP(recorder, r)
-	s.check(r, recorder)
 	resp := recorder.Result()
-	resp.Header = canonical(recorder.Header())
-	return resp
-}
-
-// canonical returns a header as Get expects it. On the wire, the case of names does not matter.
-func canonical(header http.Header) http.Header {
-	renamed := http.Header{}
-	for name, values := range header {
-		renamed[http.CanonicalHeaderKey(name)] = values
+	resp.Header = http.Header{} // with names as Get expects them; on the wire, case is the same
+	for name, values := range recorder.Header() {
+		resp.Header[http.CanonicalHeaderKey(name)] = values
 	}
-	return renamed
+	s.check(r, recorder, resp.Header)
+	return resp
 }
 
 var (
@@ -193,41 +189,39 @@ var (
 	internals = regexp.MustCompile(`json: |struct|int64|0x|\.go|/tmp|goroutine|\n`)
 )
 
-// check reports a response of the API that lacks a rate header, or whose status, code or header is
-// not described in docs/openapi.json, and an error without an Error object.
-func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
+// check reports a response of the API that lacks what all of them have, or whose status, code or
+// header is not described in docs/openapi.json.
+func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder, got http.Header) {
 	s.t.Helper()
 	what := fmt.Sprintf("%s %s: status %d", r.Method, r.URL, recorder.Code)
-	header := recorder.Header()
-	described, operation := describedResponseTo(r, s.mux, recorder.Code)
-	if operation {
-		checkDescribed(s.t, what, r, canonical(header), described)
-	}
 	if !openPath.MatchString(r.URL.Path) && r.Method != "OPTIONS" {
 		for _, name := range []string{"Limit", "Remaining", "Reset"} {
-			values := header["X-RateLimit-"+name]
+			values := recorder.Header()["X-RateLimit-"+name]
 			if len(values) != 1 || !onlyDigits.MatchString(values[0]) {
 				s.t.Errorf("%s: X-RateLimit-%s is %q", what, name, values)
 			}
 		}
-		equal(s.t, what+": Cache-Control", "no-store", header.Get("Cache-Control"))
-		wantType := []string{"application/json"}
+		equal(s.t, what+": Cache-Control", "no-store", got.Get("Cache-Control"))
+		wantType := "application/json"
 		if recorder.Code == 204 {
-			wantType = nil
+			wantType = ""
 		}
-		equal(s.t, what+": Content-Type", wantType, header["Content-Type"])
+		equal(s.t, what+": Content-Type", wantType, got.Get("Content-Type"))
 	}
+	code := ""
 	if recorder.Code >= 400 && r.Method != "HEAD" {
-		code := checkError(s.t, recorder)
-		if operation && !slices.Contains(described.Codes, code) {
+		code = checkError(s.t, recorder)
+	}
+	if described, ok := describedResponseTo(r, s.mux, recorder.Code); ok {
+		checkDescribed(s.t, what, r, got, described)
+		if code != "" && !slices.Contains(described.Codes, code) {
 			s.t.Errorf("%s: the code %s is not described", what, code)
 		}
 	}
 }
 
 // checkDescribed reports a response that is not described, or lacks a header that is described as
-// required, or has one that is not described. Headers that every response may have need no
-// description.
+// required, or has one that is not described and that not every response may have.
 func checkDescribed(t testing.TB, what string, r *http.Request, got http.Header,
 	described describedResponse) {
 	t.Helper()
@@ -236,9 +230,8 @@ func checkDescribed(t testing.TB, what string, r *http.Request, got http.Header,
 	}
 	allowed := []string{"Cache-Control", "Content-Type"}
 	for name, header := range described.Headers {
-		name = http.CanonicalHeaderKey(name)
-		allowed = append(allowed, name)
-		if header.Required && got[name] == nil {
+		allowed = append(allowed, http.CanonicalHeaderKey(name))
+		if header.Required && got.Get(name) == "" {
 			t.Errorf("%s has no %s", what, name)
 		}
 	}
@@ -275,8 +268,7 @@ func checkError(t testing.TB, recorder *httptest.ResponseRecorder) string {
 	if got.Status != recorder.Code || statusOfCode[got.Code] != recorder.Code {
 		t.Errorf("status %d comes with the Error object %s", recorder.Code, recorder.Body)
 	}
-	contentType := recorder.Header().Get("Content-Type")
-	equal(t, "Content-Type of an Error object", "application/json", contentType)
+	equal(t, "Content-Type of an error", "application/json", recorder.Header().Get("Content-Type"))
 	if internals.MatchString(got.Message) || !strings.HasSuffix(got.Message, ".") {
 		t.Errorf("the message %q is not a sentence for a client", got.Message)
 	}
@@ -336,26 +328,20 @@ func freshPath(t testing.TB) string {
 
 func writeFile(t testing.TB, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(content), 0o644))
 }
 
 func contentOf(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
 func namesIn(t testing.TB, directory string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(directory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
@@ -366,9 +352,7 @@ func namesIn(t testing.TB, directory string) (names []string) {
 func snapshotOf(t testing.TB, st state) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := writeSnapshot(&b, &st); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeSnapshot(&b, &st))
 	return b.String()
 }
 
@@ -377,16 +361,12 @@ func snapshotOf(t testing.TB, st state) string {
 func breakDisk(t testing.TB, path string) (mend func()) {
 	t.Helper()
 	directory := filepath.Dir(path)
-	if err := os.Rename(directory, directory+".away"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(directory, directory+".away"))
 	writeFile(t, directory, "")
 	return func() {
 		t.Helper()
 		os.Remove(directory)
-		if err := os.Rename(directory+".away", directory); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(directory+".away", directory))
 	}
 }
 
@@ -412,12 +392,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// A process is the built program, serving.
+// A process is the program, serving.
 type process struct {
 	*exec.Cmd
 	url    string
+	pipe   io.ReadCloser // from which its stderr is read
 	stderr bytes.Buffer
-	pipe   io.Closer // where the program writes its stderr
 	ended  chan bool // closed at the end of stderr
 }
 
@@ -425,25 +405,25 @@ type process struct {
 func startProcess(t testing.TB, args ...string) *process {
 	t.Helper()
 	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return startCommand(t, exec.Command(path, append([]string{"-addr", "localhost:0"}, args...)...))
 }
 
 func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{Cmd: cmd, ended: make(chan bool)}
-	pipe, err := p.Cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.pipe = pipe
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Process.Kill() })
-	lines := bufio.NewReader(pipe)
+	pipe, err := cmd.StderrPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	p := &process{Cmd: cmd, pipe: pipe}
+	p.awaitURL(t)
+	return p
+}
+
+// awaitURL waits until the program has printed its URL. What it prints later is read, too.
+func (p *process) awaitURL(t testing.TB) {
+	t.Helper()
+	lines := bufio.NewReader(p.pipe)
 	for p.url == "" {
 		line, err := lines.ReadString('\n')
 		p.stderr.WriteString(line)
@@ -454,11 +434,11 @@ func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 			p.url = strings.TrimSpace(url)
 		}
 	}
+	p.ended = make(chan bool)
 	go func() {
 		io.Copy(&p.stderr, lines)
 		close(p.ended)
 	}()
-	return p
 }
 
 // wait waits for the end of the program, and returns its exit code and all that it printed.
@@ -473,20 +453,13 @@ func (p *process) wait() (int, string) {
 func (p *process) do(t testing.TB, request, body string) (int, string) {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
-	r, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := http.NewRequest(method, p.url+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer demo-enterprise")
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return resp.StatusCode, string(text)
 }
 
