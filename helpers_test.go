@@ -217,6 +217,8 @@ func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder, go
 		if code != "" && !slices.Contains(described.Codes, code) {
 			s.t.Errorf("%s: the code %s is not described", what, code)
 		}
+	} else if recorder.Code < 400 && !openPath.MatchString(r.URL.Path) && r.Method != "OPTIONS" {
+		s.t.Errorf("%s: docs/openapi.json has no such operation", what)
 	}
 }
 
