@@ -42,16 +42,16 @@ type description struct {
 }
 
 type describedOperation struct {
-	OperationID string
-	Tags        []string
-	Parameters  []parameter
-	RequestBody *content
-	Responses   map[string]describedResponse // by status
-	Deprecated  bool
-	Sunset      string `json:"x-deprecated-sunset"`
-	HideTryIt   bool   `json:"x-hideTryItPanel"`
-	Stability   string `json:"x-stability"`
-	path        string // such as /pets/{petId}
+	OperationID, Summary string
+	Tags                 []string
+	Parameters           []parameter
+	RequestBody          *content
+	Responses            map[string]describedResponse // by status
+	Deprecated           bool
+	Sunset               string `json:"x-deprecated-sunset"`
+	HideTryIt            bool   `json:"x-hideTryItPanel"`
+	Stability            string `json:"x-stability"`
+	path                 string // such as /pets/{petId}
 }
 
 type parameter struct {
