@@ -364,7 +364,7 @@ func TestBrokenFile(t *testing.T) {
 		{"orders", "id of another", `{"id":1}`, "Another record has the id 1."},
 		{"pets", "category missing", `{"id":2,"name":"p","categoryId":2}`, "categoryId 2 does not"},
 		{"pets", "stock below 0", `{"id":2,"name":"p","categoryId":1,"quantity":-1}`, "quantity m"},
-		{"pets", "unknown field", `{"id":2,"tags":1}`, `The field "tags" is unknown`},
+		{"pets", "unknown field", `{"id":2,"color":1}`, `The field "color" is unknown`},
 		{"orders", "pet missing", `{"id":2,"petId":9}`, "petId 9 does not exist"},
 		{"orders", "no date", `{"id":2,"shipDate":"soon"}`, "shipDate must be an RFC 3339"},
 	} {
