@@ -47,7 +47,7 @@ func TestFIFO(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, petstore, "-addr", "localhost:0", "-data", path)
-	out, err := cmd.CombinedOutput()
+	out, _ := cmd.CombinedOutput()
 	equal(t, "exit code", 1, cmd.ProcessState.ExitCode())
 	equal(t, "output", "petstore: "+path+" is not a regular file\n", string(out))
 }
