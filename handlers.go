@@ -70,8 +70,8 @@ func newServer(store *Store, limits *Limits, logger *log.Logger, opts options) *
 	open("/healthz", s.getHealth)
 	open("/openapi.json", s.getDescription)
 	open("/docs/keys.json", s.getKeys)
-	open("/docs/{file}", getPageFile)
-	open("/{$}", getPageFile)
+	open("/docs/{file}", getReferenceFile)
+	open("/{$}", getReferenceFile)
 	return s
 }
 
@@ -98,7 +98,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, m methods) {
 		s.send(w, r, begin, failed(err))
 		return
 	}
-	h := m.find(r.Method)
+	h := m.handlerFor(r.Method)
 	if s.fail.includes(s.letThrough.Add(1)) {
 		h = failOnPurpose
 	}
@@ -114,7 +114,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, m methods) {
 // serveOpen serves a request that needs no key and is not counted.
 func (s *Server) serveOpen(w http.ResponseWriter, r *http.Request, m methods) {
 	begin := time.Now()
-	s.send(w, r, begin, s.call(m.find(r.Method), r))
+	s.send(w, r, begin, s.call(m.handlerFor(r.Method), r))
 }
 
 // A handler carries out a request.
@@ -140,7 +140,7 @@ func failed(err error) response {
 type methods map[string]handler
 
 // find returns the handler for a method. HEAD uses the handler for GET; net/http omits the body.
-func (m methods) find(method string) handler {
+func (m methods) handlerFor(method string) handler {
 	if method == "HEAD" {
 		method = "GET"
 	}
@@ -398,8 +398,8 @@ func (s *Server) updateInventory(r *http.Request) response {
 }
 
 // write reads the body of a request, and updates the store with it.
-func write[Body, T any](s *Server, r *http.Request, read func(*object) Body,
-	change func(*state, Body) (*record[T], error)) (*record[T], error) {
+func write[Input, T any](s *Server, r *http.Request, read func(*object) Input,
+	change func(*state, Input) (*record[T], error)) (*record[T], error) {
 	body, err := readBody(r, read)
 	if err != nil {
 		return nil, err
@@ -623,9 +623,9 @@ var contentTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// getPageFile returns a file of the reference page. For /, it returns index.html. The
+// getReferenceFile returns a file of the reference page. For /, it returns index.html. The
 // Content-Security-Policy keeps the page from loading anything that this server does not serve.
-func getPageFile(r *http.Request) response {
+func getReferenceFile(r *http.Request) response {
 	name := cmp.Or(r.PathValue("file"), "index.html")
 	body, err := pageFiles.ReadFile("docs/reference/" + name)
 	if err != nil {

@@ -170,18 +170,18 @@ func (a *account) refuseBanned(now time.Time) (quota, error) {
 type Limits struct {
 	demo bool // the keys are the demo keys
 
-	mu        sync.Mutex // guards the fields below
-	accounts  map[string]*account
-	strangers window // for all requests without a valid key; a window for each would cost memory
+	mu       sync.Mutex // guards the fields below
+	accounts map[string]*account
+	keyless  window // for all requests without a valid key; a window for each would cost memory
 }
 
 // newLimits reads the keys file or, if path is empty, uses the demo keys. The minute argument is
 // the length of a rate-limit minute.
 func newLimits(path string, minute time.Duration) (*Limits, error) {
 	l := &Limits{
-		demo:      path == "",
-		accounts:  map[string]*account{},
-		strangers: window{name: "minute", length: minute, limit: plans["free"].perMinute},
+		demo:     path == "",
+		accounts: map[string]*account{},
+		keyless:  window{name: "minute", length: minute, limit: plans["free"].perMinute},
 	}
 	keysFile := []byte(demoKeys)
 	if !l.demo {
@@ -219,15 +219,15 @@ func (l *Limits) count(key string, now time.Time) (quota, error) {
 	if a := l.accounts[key]; a != nil {
 		return a.count(now)
 	}
-	l.strangers.renew(now)
-	if l.strangers.remaining() == 0 {
-		return l.strangers.refuse(now)
+	l.keyless.renew(now)
+	if l.keyless.remaining() == 0 {
+		return l.keyless.refuse(now)
 	}
-	l.strangers.used++
+	l.keyless.used++
 	hint := ""
 	if l.demo {
 		hint = " (the demo keys are valid only in requests to localhost or an IP address)"
 	}
-	return l.strangers.quota(), newError(unauthorized,
+	return l.keyless.quota(), newError(unauthorized,
 		"A valid API key is required; send it as Authorization: Bearer KEY%s.", hint)
 }

@@ -189,7 +189,7 @@ func TestRefusals(t *testing.T) {
 	for _, test := range []struct{ rule, key, want string }{
 		{"name the minute", "free", "60 requests per minute"},
 		{"name the day", "daily", "30 requests per day"},
-		{"name the minute of strangers", "wrong", "60 requests per minute"},
+		{"name the minute of the keyless", "wrong", "60 requests per minute"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			s := newService(t, "")
@@ -333,7 +333,7 @@ func TestBan(t *testing.T) {
 	}
 }
 
-func TestStrangers(t *testing.T) {
+func TestKeylessRequests(t *testing.T) {
 	playEach(t, time.Minute, map[string][]step{
 		"get 401 for a minute of the Free plan and then 429": {
 			{30 * time.Second, 1, "wrong", "401: 59 of 60 left, ends in 60 s"},
@@ -366,7 +366,7 @@ func TestMinute(t *testing.T) {
 			{0, 2, "one", "429: 0 of 1 left, ends in 2 s, retry after 2 s"},
 			{2 * time.Second, 1, "one", "200: 0 of 1 left, ends in 2 s"},
 		},
-		"is the minute of strangers": {
+		"is the minute of the keyless": {
 			{0, 61, "wrong", "429: 0 of 60 left, ends in 2 s, retry after 2 s"},
 			{2 * time.Second, 1, "wrong", "401: 59 of 60 left, ends in 2 s"},
 		},

@@ -32,8 +32,8 @@ type Store struct {
 	logger  *log.Logger
 	current atomic.Pointer[state]
 
-	mu   sync.Mutex  // held during a write; guards the field below
-	seen fs.FileInfo // the file as this process last read or wrote it; nil if it did neither
+	mu        sync.Mutex  // held during a write; guards the field below
+	lastKnown fs.FileInfo // the file as this process last read or wrote it; nil if it did neither
 }
 
 // view returns the current state.
@@ -44,12 +44,12 @@ func (s *Store) view() state { return *s.current.Load() }
 //	added, err := update(store, pet, (*state).addPet)
 //
 // If the change or the save fails, the copy is discarded, and nothing changes.
-func update[Body, T any](s *Store, body Body, change func(*state, Body) (*record[T], error)) (
+func update[Input, T any](s *Store, input Input, change func(*state, Input) (*record[T], error)) (
 	*record[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := s.view() // a copy
-	changed, err := change(&next, body)
+	changed, err := change(&next, input)
 	if err != nil {
 		return nil, err
 	}
@@ -367,8 +367,8 @@ var sample []byte
 // empty, the store starts with the sample and keeps nothing on disk.
 func openStore(path string, logger *log.Logger) (*Store, error) {
 	data := sample
-	seen, err := os.Stat(path) // also fails for an empty path
-	if err == nil && !seen.Mode().IsRegular() {
+	info, err := os.Stat(path) // also fails for an empty path
+	if err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	if err == nil {
@@ -381,9 +381,9 @@ func openStore(path string, logger *log.Logger) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	s := &Store{path: path, logger: logger, seen: seen}
+	s := &Store{path: path, logger: logger, lastKnown: info}
 	s.current.Store(first)
-	if seen == nil {
+	if info == nil {
 		err = s.replaceFile(first)
 	}
 	return s, err
@@ -428,7 +428,7 @@ func (s *Store) replaceFile(st *state) error {
 	if err := os.Rename(temp.Name(), s.path); err != nil {
 		return err
 	}
-	s.seen = written
+	s.lastKnown = written
 	// Sync the directory. Otherwise, a power failure could undo the rename. If the sync fails, so
 	// does the write, although the file keeps this snapshot until the next save.
 	return syncDirectory(directory)
@@ -459,8 +459,8 @@ func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
 // writes it again.
 func (s *Store) checkFile() error {
 	info, err := os.Stat(s.path)
-	if err == nil && (s.seen == nil || !os.SameFile(info, s.seen) ||
-		info.Size() != s.seen.Size() || !info.ModTime().Equal(s.seen.ModTime())) {
+	if err == nil && (s.lastKnown == nil || !os.SameFile(info, s.lastKnown) ||
+		info.Size() != s.lastKnown.Size() || !info.ModTime().Equal(s.lastKnown.ModTime())) {
 		return newError(fileChanged, "Another program has changed the data file, so this "+
 			"change was not saved; restart the server to read the file.")
 	}
