@@ -126,7 +126,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 			"; choose another address, such as -addr localhost:0"},
 		{"demo keys for others", "-addr :0,-addr 0.0.0.0:0,-addr [::]:0,-addr 192.0.2.1:0", 1,
 			" is not a loopback address, and the demo keys are public; pass -keys FILE"},
-		{"unreadable keys file", "-keys none.json,-keys .", 1, ""},
+		{"missing keys file", "-keys none.json", 1, "open none.json: "},
 		{"wrong keys file", "-keys gold.json", 1, "gold.json: keys, record 1: plan must be"},
 		{"wrong data file", "-data wrong.json", 1, "wrong.json: categories, record 1: name is"},
 		{"directory as data file", "-data .", 1, ". is not a regular file"},
