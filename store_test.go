@@ -402,7 +402,7 @@ func TestRefusedPath(t *testing.T) {
 		t.Run(test.rule, func(t *testing.T) {
 			_, err := openStore(test.path, nil)
 			got := fmt.Sprint(err)
-			if !strings.Contains(got, test.path+test.want) || strings.Contains(got, "\n") {
+			if !strings.Contains(got, test.path+test.want) || strings.Contains(got, "JSON") {
 				t.Errorf("error %s", got)
 			}
 			equal(t, "files", []string{"directory", "plain"}, namesIn(t, "."))
