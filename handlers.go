@@ -139,7 +139,7 @@ func failed(err error) response {
 // methods maps the methods of a path to their handlers. It is nil if there is no such path.
 type methods map[string]handler
 
-// find returns the handler for a method. HEAD uses the handler for GET; net/http omits the body.
+// handlerFor returns the handler for a method. HEAD uses the one for GET; net/http omits the body.
 func (m methods) handlerFor(method string) handler {
 	if method == "HEAD" {
 		method = "GET"
