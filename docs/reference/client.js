@@ -17,8 +17,8 @@ export function makeRequest({ path, method, inputs }, values, key, added) {
   return { method: added?.method ?? method, target, url: location.origin + target, headers, body: values.body }
 }
 
-const gone = 'The server cannot be reached; check that it is running.'
-const cut = 'No response came, but the server is still there. The request may have been carried out: look first.'
+const gone = 'The server cannot be reached; check that it is running.', lost = 'The response was lost. Send again.'
+const unsure = 'The request may have been carried out: list the records before you send it again.'
 export async function call({ target, url, ...options }) {
   const start = Date.now(), sent = { method: options.method, path: target }
   try {
@@ -29,7 +29,7 @@ export async function call({ target, url, ...options }) {
     return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - start) }
   } catch (error) {
     if (error.name === 'TimeoutError') return { ...sent, failure: 'It took more than 30 seconds.' }
-    return { ...sent, failure: await checkServer() ? cut : gone }
+    return { ...sent, failure: !await checkServer() ? gone : sent.method === 'GET' ? lost : unsure }
   }
 }
 const sleep = ms => new Promise(resolve => { setTimeout(resolve, ms) })

@@ -13,13 +13,13 @@ const print = value => JSON.stringify(value, null, 2)
 // drawJSON shows two elements of a long list, and the others when asked.
 export function drawJSON(value) {
   const lines = drawLines(print(value)), pre = el('pre', { class: 'json', tabindex: '-1' }, ...lines)
-  const more = button(`${value?.length - 2} more`, () => {
+  const count = `${value?.length - 2} more`, more = button(count, () => {
     pre.replaceChildren(...lines)
     pre.focus({ preventScroll: true })
   })
   if (Array.isArray(value) && value.length > 2 && lines.length > 20) {
     const start = drawLines(`${print(value.slice(0, 2)).slice(0, -2)},`)
-    pre.replaceChildren(...start, el('span', { class: 'line' }, '  ', more), lines.at(-1))
+    pre.replaceChildren(...start, el('span', { class: 'line', 'data-more': `… ${count}` }, '  ', more), lines.at(-1))
   }
   return box(pre, () => print(value))
 }

@@ -4,7 +4,7 @@ import { api, limitHeaders } from './description.js'
 import { recall, remember } from './storage.js'
 export { demoKeys }
 
-export const ban = { strikes: 10, minutes: 5 }
+export const strikesToBan = 10
 const demoOf = key => demoKeys.find(demo => demo.key === key) ?? {}
 const limitOf = key => ({ ...api.info['x-plans'][demoOf(key).plan], ...demoOf(key) }).perMinute
 export function planOf(key) {
@@ -19,12 +19,12 @@ function keep(news) {
   newReading.dispatchEvent(new Event('change'))
 }
 // reading says how much is left. Its state is "full" outside of a window, "open" or "low" in one, "wait" or "banned"
-// while the server refuses all, and "unknown" before the first response to a key whose limit nothing tells.
+// while the server refuses all, "unauthorized" after a 401, "unknown" for a key whose limit nothing has told yet.
 export function reading(key) {
   const last = readings[key] ?? {}, limit = limitOf(key) ?? last.limit
   if (last.until > Date.now()) return { ...last, waiting: last.state === 'wait' || last.state === 'banned' }
-  const strikes = last.state === 'banned' ? 0 : last.strikes
-  return { state: limit ? 'full' : 'unknown', limit, left: limit, strikes, waiting: false }
+  const strikes = last.state === 'banned' ? 0 : last.strikes, state = limit ? 'full' : 'unknown'
+  return { state: last.state === 'unauthorized' ? last.state : state, limit, left: limit, strikes, waiting: false }
 }
 
 export function measure(key, { headers, body }) {
@@ -32,11 +32,11 @@ export function measure(key, { headers, body }) {
   if (!limit) return
   const now = Date.now(), difference = now - Date.parse(headers.get('Date')), before = readings[key] ?? { strikes: 0 }
   const skew = Math.abs(difference) > 2000 ? difference - 1000 : 0 // of the clocks; the header is cut to whole seconds
-  const refused = { rate_limited: 'wait', key_banned: 'banned' }[body?.code]
+  const refused = { rate_limited: 'wait', key_banned: 'banned', unauthorized: 'unauthorized' }[body?.code]
   const state = refused ?? (left > limit / 5 ? 'open' : 'low'), since = before.state === state ? before.since : now
   const isStrike = state === 'wait' && !(now - before.struck < 1000) // a burst is one strike
-  const strikes = { wait: Math.min(before.strikes + isStrike, ban.strikes - 1), banned: ban.strikes }[state] ?? 0
-  const struck = isStrike ? now : before.struck, until = refused ? now + wait * 1000 : reset * 1000 + skew
+  const strikes = { wait: Math.min(before.strikes + isStrike, strikesToBan - 1), banned: strikesToBan }[state] ?? 0
+  const struck = isStrike ? now : before.struck, until = refused && wait ? now + wait * 1000 : reset * 1000 + skew
   keep({ ...readings, [key]: { limit, left, state, since, until, strikes, struck } })
 }
 // checkServer returns whether the server can be reached. One that is gone, or was restarted, begins every window anew.

@@ -16,10 +16,11 @@ function drawMeter() {
   const remaining = until - Date.now(), round = waiting ? Math.ceil : Math.floor // the server rounds an end up
   const time = duration(Math.max(1, round(remaining / 1000)))
   const [head, rest] = {
-    unknown: [plan, 'the first response shows the limit'],
-    full: [count, `${plan}: ${limit} requests a minute`],
+    unknown: [settings.key ? plan : 'Enter your API key', 'the first response shows the limit'],
+    unauthorized: [settings.key ? 'Unknown key' : 'Enter your API key', count],
+    full: [count, `${plan}: ${limit} a minute`],
     wait: [`Wait ${time}`, `${plan}: ${count}`],
-    banned: [`Banned for ${time}`, 'or choose another key'],
+    banned: [`Banned for ${time}`, 'another key still works'],
   }[state] ?? [count, `${plan}: new window in ${time}`]
   setText($('strong', meter), head)
   setText($('span', meter), rest)

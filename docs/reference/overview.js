@@ -10,7 +10,6 @@ export function drawOverview() {
   for (const [name, href] of [['openapi.json', '/openapi.json'], ['healthz', '/healthz'], [license.name, license.url]])
     $('.facts').append(' · ', el('a', { href }, name))
   const heading = el('h2', {}, 'A first request'), panel = new Panel(operations[0], heading.textContent)
-  panel.response.before(panel.sample)
   $('#overview .about').append(...prose(introduction.text))
   $('#overview').append(el('section', { id: 'first' }, heading, panel.form), el('div', { class: 'more' },
     ...chapters.map(({ title, id, text }) => el('section', { id }, el('h2', {}, link(id, title)), ...prose(text)))))
@@ -28,8 +27,8 @@ function addTry(row, panel, heading) {
   const operation = operations.find(mistakeOf), mistake = operation && mistakeOf(operation)
   if (!mistake) return
   const name = mistake.until === 403 ? untilBan : mistake.until ? `Send until ${status}` : `Try ${status}`
-  cell.append(button(name, () => {
+  cell.append(Object.assign(button(name, () => {
     heading.replaceChildren(link(operation.operationId, operation.summary))
     panel.adopt(operation).provoke(mistake)
-  }))
+  }), { ariaLabel: `${name}: ${code}` }))
 }

@@ -3,13 +3,13 @@ import { call, makeRequest, repeat } from './client.js'
 import { examplesOf, mistakeIn } from './description.js'
 import { $, all, button, el, setText } from './draw.js'
 import { drawField } from './fields.js'
-import { ban, newReading, planOf, reading } from './limits.js'
+import { newReading, planOf, reading, strikesToBan } from './limits.js'
 import { logRequest } from './log.js'
 import { drawAnswer, drawExamples, drawOutcome } from './response.js'
 import { drawSample } from './sample.js'
 import { changes, settings } from './settings.js'
 
-export const untilBan = `Send until 403 (bans this key for ${ban.minutes} minutes)`
+export const untilBan = 'Send until 403 (bans this key)'
 export const panels = []
 export class Panel {
   state = 'idle' // or "sending" once, or "repeating"
@@ -79,9 +79,9 @@ export class Panel {
   }
   // provoke brings an error about, as its example says. What is pressed out of sight of the panel leads to it.
   provoke({ until, ...mistake }) {
-    const { top, bottom } = this.form.getBoundingClientRect()
+    const { top, bottom } = this.fill(mistakeIn(this.operation, mistake), mistake).form.getBoundingClientRect()
     if (bottom < 100 || top > innerHeight - 100) location.hash = this.form.parentElement.id
-    this.fill(mistakeIn(this.operation, mistake), mistake).run(until)
+    this.run(until)
   }
   // run sends once, or until a status comes, and shows each response.
   async run(until) {
@@ -125,14 +125,14 @@ export class Panel {
     const { waiting, state, left, strikes } = reading(settings.key), until = state === 'wait' ? 403 : 429
     const isRepeating = this.state === 'repeating', hasMany = this.isRead && state !== 'banned'
     setText(this.send, this.state === 'sending' ? 'Sending …' : waiting ? 'Send anyway' : 'Send')
-    this.send.disabled = this.state !== 'idle'
+    this.send.ariaDisabled = this.state !== 'idle'
     this.send.classList.toggle('anyway', waiting)
     this.many.value = until
     this.many.hidden = !hasMany && !isRepeating
     setText(this.many, isRepeating ? 'Stop' : until === 403 ? untilBan : `Send until ${until}`)
-    const dots = '●'.repeat(strikes) + '○'.repeat(ban.strikes - strikes || 0)
+    const dots = '●'.repeat(strikes) + '○'.repeat(strikesToBan - strikes || 0)
     const requests = hasMany && left && !isRepeating ? `${(left + 1).toLocaleString('en')} requests` : ''
-    setText(this.count, strikes ? `${dots} ${strikes} of ${ban.strikes} strikes` : requests)
+    setText(this.count, strikes ? `${dots} ${strikes} of ${strikesToBan} strikes` : requests)
     this.count.classList.toggle('strikes', strikes > 0)
     this.actions.hidden = this.many.hidden && !strikes
   }

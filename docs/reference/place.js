@@ -16,11 +16,11 @@ export function watchPlace() {
   }
   function mark() {
     here = find()
-    const link = $(`nav [href="#${here.id}"]`)
+    const nav = $('nav'), link = $(`[href="#${here.id}"]`, nav), { offsetTop: top, offsetHeight } = link
     if (link.ariaCurrent) return
     $('nav [aria-current]')?.removeAttribute('aria-current')
     link.ariaCurrent = 'true'
-    link.scrollIntoView({ block: 'nearest' }) // in the navigation, which is fixed
+    nav.scrollTop = Math.min(top, Math.max(nav.scrollTop, top + offsetHeight - nav.clientHeight))
     history.replaceState(null, '', here === sections[0] ? '/' : link.hash)
   }
   addEventListener('hashchange', mark)
