@@ -709,7 +709,7 @@ func TestOpenPaths(t *testing.T) {
 			equal(t, path+": status", 200, resp.StatusCode)
 			equal(t, path+": X-RateLimit-Limit", "", resp.Header.Get("X-RateLimit-Limit"))
 		}
-		equal(t, "requests left to strangers", 59, s.get("stranger").remaining)
+		equal(t, "requests left without a key", 59, s.get("stranger").remaining)
 	})
 	t.Run("health tells the start in UTC to the nanosecond", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, s *service) { // which begins with the year 2000
