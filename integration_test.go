@@ -376,14 +376,17 @@ func prove(t *testing.T, document string) {
 	}
 	for shell, args := range map[string][]string{"bash": {"--norc", "-s"}, "zsh": {"-fis"}} {
 		t.Run(shell, func(t *testing.T) {
-			printed, err := runIn(t, freshClone(t), script+"kill $server $! 2>&-; true", shell, args...)
+			input := script + "kill $server $! 2>&-; true"
+			printed, err := runIn(t, freshClone(t), input, shell, args...)
 			if err != nil {
 				t.Error(err)
 			}
-			printed = changing.ReplaceAllString(localhost.ReplaceAllString(printed, "localhost:8080"), "$1")
+			printed = localhost.ReplaceAllString(printed, "localhost:8080")
+			printed = changing.ReplaceAllString(printed, "$1")
 			for i, output := range strings.Split(printed, "<<end>>\n") {
 				for _, want := range scenes[min(i, len(scenes)-1)].shows {
-					if want = changing.ReplaceAllString(want, "$1"); !strings.Contains(output, want) {
+					want = changing.ReplaceAllString(want, "$1")
+					if !strings.Contains(output, want) {
 						equal(t, document+": "+scenes[i].run+"prints", want, output)
 					}
 				}
@@ -400,7 +403,8 @@ type scene struct {
 
 var (
 	// What a reader does because the prose says so, and at last what is seen then.
-	prose = regexp.MustCompile("(?s)`go run \\. (-data [^`]*)`|(?:Send|then) (?:at|under) \\*([^*]+)\\*|" +
+	prose = regexp.MustCompile("(?s)`go run \\. (-data [^`]*)`|" +
+		"(?:Send|then) (?:at|under) \\*([^*]+)\\*|" +
 		"\\*\\*Type\\*\\* `([^`]+)`|\\*\\*See\\*\\*(.*?)(?:Press|\\*\\*|$)")
 	seen = regexp.MustCompile("`([^`]+)`|\\b([2345]\\d\\d)\\b|(?:id|category) (\\d)")
 
@@ -412,8 +416,11 @@ var (
 // helpers start a server, as the reader does in another terminal, and press a button of the page.
 const helpers = `
 up() { until curl -s -o /dev/null localhost:$port/healthz 2>&-; do sleep 0.02; done; }
-start() { [ "$server" ] && kill $server && wait $server; petstore -addr localhost:$port "$@" & server=$!; up; }
-press() { up; curl -i -H "X-API-Key: demo-pro" -H "Content-Type: application/json" -X $1 -d "$3" localhost:$port$2; }
+start() {
+	[ "$server" ] && kill $server && wait $server
+	petstore -addr localhost:$port "$@" & server=$!; up
+}
+press() { up; curl -i -H "X-API-Key: demo-pro" -X $1 --json "$3" localhost:$port$2; }
 `
 
 func scenesOf(t *testing.T, document string) (all []scene) {
@@ -439,7 +446,8 @@ func scenesOf(t *testing.T, document string) (all []scene) {
 					now.run += command + "\n"
 				case now.run != "": // otherwise another button was pressed
 					for _, sight := range seen.FindAllStringSubmatch(sights, -1) {
-						now.shows = append(now.shows, sight[1]+prefixed("HTTP/1.1 ", sight[2])+prefixed(`"id":`, sight[3]))
+						now.shows = append(now.shows, sight[1]+
+							prefixed("HTTP/1.1 ", sight[2])+prefixed(`"id":`, sight[3]))
 					}
 					end(now.shows...)
 				}
@@ -461,7 +469,8 @@ func prefixed(prefix, text string) string {
 func pressOf(t *testing.T, summary string) string {
 	for pattern, operation := range theDescription().operations {
 		if operation.Summary == summary {
-			return fmt.Sprintf("press %s '%s'\n", strings.Replace(pattern, "{id}", "1", 1), aCategory)
+			request := strings.Replace(pattern, "{id}", "1", 1)
+			return fmt.Sprintf("press %s '%s'\n", request, aCategory)
 		}
 	}
 	t.Fatalf("no operation has the summary %s", summary)
@@ -527,7 +536,8 @@ func runIn(t *testing.T, directory, input, name string, args ...string) (string,
 func TestTesting(t *testing.T) {
 	files, setups := map[string]string{"in_process_test.go": inProcess}, []string{}
 	for _, p := range passagesOf(t, "docs/testing.md") {
-		if name := regexp.MustCompile(`^(?:#|//) ([\w./]+)\n`).FindStringSubmatch(p.text); name != nil {
+		name := regexp.MustCompile(`^(?:#|//) ([\w./]+)\n`).FindStringSubmatch(p.text)
+		if name != nil {
 			files[name[1]] = p.text
 		}
 		if p.language == "sh" {
@@ -542,13 +552,15 @@ func TestTesting(t *testing.T) {
 		{"two tries fail", "pytest", python, "pytest -k test_503", "=6", "=2", "1 failed"},
 		{"a second POST fails", "pytest", python, "pytest -k test_lost", `"POST" in args or `, "",
 			"1 failed"},
-		{"no timeout fails", "pytest", python, "pytest -k test_slow", "=timeout", "=None", "1 failed"},
-		{"a ban as an error fails", "pytest", python, "pytest -k test_ban", "(403, ", "(", "1 failed"},
+		{"no timeout fails", "pytest", python, "pytest -k test_slow", "=timeout", "=None",
+			"1 failed"},
+		{"a ban as an error fails", "pytest", python, "pytest -k test_ban", "(403, ", "(",
+			"1 failed"},
 		{"go test finds the second POST", "go", "shop_test.go",
 			"go mod init shop; " + versions[2] + "; go test -v -timeout 1m", "", "",
 			"(?s)--- PASS: Test429.*--- FAIL: TestLostResponse"},
-		{"node passes", "npm", "shop.test.mjs", "npm install " + versions[1] + "; node --test", "", "",
-			" fail 0\n"},
+		{"node passes", "npm", "shop.test.mjs",
+			"npm install " + versions[1] + "; node --test", "", "", " fail 0\n"},
 		{"the server runs in process", "go", "in_process_test.go internal/petstore/new.go",
 			"ln -s $clone ../petstore; go mod init shop; " + setups[0] + "go test -v", "", "",
 			"--- PASS: TestInProcess"},
@@ -569,7 +581,8 @@ func TestTesting(t *testing.T) {
 				writeFile(t, path, content)
 			}
 			script := "clone=" + freshClone(t) + "; " + test.script
-			if got, _ := runIn(t, directory, script, "bash", "-s"); !regexp.MustCompile(test.want).MatchString(got) {
+			got, _ := runIn(t, directory, script, "bash", "-s")
+			if !regexp.MustCompile(test.want).MatchString(got) {
 				t.Errorf("%s: no %s in\n%s", test.script, test.want, got)
 			}
 		})

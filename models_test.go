@@ -221,8 +221,9 @@ func TestNameAndDescription(t *testing.T) {
 	for rule, text := range map[string]string{
 		"spaces around it": "  x\t\n", "quotes": `"\"'` + "`", "control characters": "\x00\x1f\x7f",
 		"line separators": "a\u2028b\u2029", "no normal form": "e\u0301 \ufb01 \u212b",
-		"beyond the BMP": "👩‍👩‍👧 𐍈", "U+FFFD": "\ufffd", "a byte order mark": "\ufeffx",
-		"right to left": "\u202ecba",
+		"beyond the BMP": "👩‍👩‍👧 𐍈", "U+FFFD": "\ufffd",
+		"a byte order mark": "\ufeffx",
+		"right to left":     "\u202ecba",
 	} {
 		t.Run("comes back with "+rule, func(t *testing.T) {
 			s := newService(t, "")

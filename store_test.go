@@ -519,7 +519,8 @@ func TestChangedFile(t *testing.T) {
 				s.log.Reset()
 				s.expect("POST /categories", aCategory, 503, "file_changed: ")
 				equal(t, "log", "save failed: Another program has changed the data file, so "+
-					"this change was not saved; restart the server to read the file.\n", s.log.String())
+					"this change was not saved; restart the server to read the file.\n",
+					s.log.String())
 			}
 			s.expect("GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`)
 			equal(t, "the file", theirs, contentOf(t, path))
