@@ -234,13 +234,13 @@ func (t *table[T]) put(id int64, value T, public any) *record[T] {
 
 // remove removes the record with the given id, and returns it.
 func (t *table[T]) remove(id int64) (*record[T], error) {
-	r, err := t.get(id)
+	removed, err := t.get(id)
 	if err != nil {
 		return nil, err
 	}
-	i, _ := search(t.records, id)
-	t.records = slices.Concat(t.records[:i], t.records[i+1:])
-	return r, nil
+	t.records = slices.DeleteFunc(slices.Clone(t.records),
+		func(r *record[T]) bool { return r == removed })
+	return removed, nil
 }
 
 // load adds a record from the data file to a table that is not in use yet. Unlike put, it does not
@@ -455,7 +455,7 @@ func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
 }
 
 // checkFile returns the error fileChanged if the file is not the one that this process last read or
-// wrote, judging by its identity, size and modification time. A missing file is fine: the save
+// wrote, judging by its identity, size and modification time. If the file is missing, the save
 // writes it again.
 func (s *Store) checkFile() error {
 	info, err := os.Stat(s.path)
