@@ -129,8 +129,8 @@ type response struct {
 
 func (resp response) with(h http.Header) response { resp.header = h; return resp }
 
-// failed returns the response for an error. If err is not an *Error, which is a bug in this
-// program, failed panics, and call turns the panic into a 500.
+// failed returns the response for an error. It panics if err is not an *Error, which would be a bug
+// in this program.
 func failed(err error) response {
 	e := err.(*Error)
 	return response{status: e.Status, body: encode(e)}
@@ -606,8 +606,8 @@ var openAPI []byte
 
 // getDescription returns the description with the address of this server.
 func (s *Server) getDescription(*http.Request) response {
-	const inFile = "http://localhost:8080"
-	body := bytes.Replace(openAPI, []byte(inFile), []byte(cmp.Or(s.baseURL, inFile)), 1)
+	const described = "http://localhost:8080"
+	body := bytes.Replace(openAPI, []byte(described), []byte(cmp.Or(s.baseURL, described)), 1)
 	return response{status: http.StatusOK, body: body}
 }
 

@@ -139,6 +139,7 @@ func readStoredPet(o *object) storedPet {
 	return p
 }
 
+// InventoryItem is the stock of a pet as clients receive it.
 type InventoryItem struct {
 	PetID    int64     `json:"petId"`
 	Quantity int64     `json:"quantity"`
