@@ -230,7 +230,8 @@ func checkDescribed(t testing.TB, what string, r *http.Request, got http.Header,
 	if described.Description == "" {
 		t.Errorf("%s is not described", what)
 	}
-	allowed := []string{"Cache-Control", "Content-Type"}
+	allowed := []string{"Cache-Control", "Content-Type", // and those that check has seen
+		"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"}
 	for name, header := range described.Headers {
 		allowed = append(allowed, http.CanonicalHeaderKey(name))
 		if header.Required && got.Get(name) == "" {
