@@ -24,11 +24,11 @@ const isShared = status => operations.every(({ responses }) =>
   JSON.stringify(responses[status]) === JSON.stringify(operations[0].responses[status]))
 export const sharedStatuses = Object.keys(operations[0].responses).filter(isShared)
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
-// The headers of the limit are those that every response has: the limit, what is left of it, and when it resets.
 const headersOf = response => Object.keys(resolve(response).headers ?? {})
 const responses = operations.flatMap(operation => Object.values(operation.responses))
 export const headerNames = [...new Set(responses.flatMap(headersOf))]
-export const limitHeaders = headerNames.filter(name => responses.every(response => headersOf(response).includes(name)))
+// Every response has these: the limit, what is left of it, and when it resets.
+export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 
 // The overview has an introduction, and a chapter for each "## " heading.
 export const [introduction, ...chapters] = api.info.description.split(/\n\n(?=## )/).map(section => {
