@@ -5,12 +5,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { chromium, firefox } from 'playwright-core'
 import { ws } from 'playwright-core/lib/utilsBundle'
 
-const root = fileURLToPath(new URL('..', import.meta.url)), temp = mkdtempSync(join(tmpdir(), 'petstore-'))
+const root = join(import.meta.dirname, '..'), temp = mkdtempSync(join(tmpdir(), 'petstore-'))
 const binary = join(temp, 'petstore.exe'), servers = []
 process.on('exit', () => {
   for (const server of servers) server.kill('SIGKILL')
@@ -71,42 +70,30 @@ const journeys = {
   async 'limits, until a ban'(journey) {
     const page = await journey.open({ key: 'demo-free' }), first = page.locator('#first')
     const meter = page.locator('.meter'), outcome = first.locator('.outcome'), many = first.locator('.many')
-    const strong = meter.locator('strong'), outcomes = new Set()
-    const width = () => meter.locator('i').evaluate(bar => bar.getBoundingClientRect().width)
+    const width = () => meter.locator('i').evaluate(bar => bar.getBoundingClientRect().width), outcomes = new Set()
     await many.click()
     while (!await first.getByText('429 Too Many Requests').isVisible()) outcomes.add(await outcome.textContent())
     journey.check('the outcome changes with each response', outcomes.size > 5)
-    journey.check('a wait', [await strong.textContent(), await first.locator('.send').textContent()].join(),
-      /^Wait \d+\ss,Send anyway$/)
-    const labels = [await many.textContent(), await page.locator('#errors').getByText('until 403').textContent()]
-    journey.check('what comes next is told', labels, Array(2).fill('Send until 403 (bans this key)'))
-    const widths = [await width()]
+    journey.check('a wait', await meter.innerText(), /^Wait \d+\ss\s+Free: 0 of 60 left/)
+    await first.getByText('Send anyway').waitFor()
+    const bans = page.locator('#first .many, #errors button').getByText('Send until 403 (bans this key)')
+    journey.check('what comes next is told', await bans.count(), 2)
+    const before = await width()
     await many.click()
-    for (const [strikes, dots] of [[3, '●●●○○○○○○○'], [6, '●●●●●●○○○○']]) {
-      await first.getByText(`${dots} ${strikes} of 10 strikes`).waitFor()
-      widths.push(await width())
-    }
-    journey.check('the bar drains while it waits', widths[0] > widths[1] && widths[1] > widths[2] || widths)
+    await first.getByText('●●●●●○○○○○ 5 of 10 strikes').waitFor()
+    journey.check('the bar drains while it waits', await width() < before)
     await first.getByText('403 Forbidden').waitFor()
     journey.check('a ban', await meter.innerText(), /^Banned for [45]:\d\d\s+another key still works/)
     await press(page, 'Pro')
     await send(first, '200 OK')
-    journey.check('another key works', await strong.textContent(), '299 of 300 left')
+    journey.check('another key works', await meter.innerText(), /^299 of 300 left/)
   },
   async 'a first request'(journey) {
     const page = await journey.open({ key: 'demo-free' }), first = page.locator('#first'), meter = page.locator('.meter')
-    const level = () => meter.locator('i').evaluate(bar => bar.getBoundingClientRect().width / bar.offsetWidth)
-    journey.check('the limit is known', [await meter.innerText(), await level() > 0.99].join(),
-      /^60 of 60 left\s+Free: 60 a minute[^]*true$/)
-    journey.check('Send and the code are beside the introduction', await page.evaluate(() => {
-      const box = selector => document.querySelector(selector).getBoundingClientRect()
-      return box('#first .code').bottom < 768 && box('#first').left > box('h1').right
-    }))
+    journey.check('the limit is known', await meter.innerText(), /^60 of 60 left\s+Free: 60 a minute/)
+    journey.check('the code is on the first screen', await isSeen(first.locator('.code')))
     await send(first, '200 OK')
-    journey.check('one less', [await meter.innerText(), await level() < 0.99].join(), /^59 of 60 left[^]*true$/)
-    journey.check('the response is on the first screen', await isSeen(first.locator('.response .name', { hasText: '"id"' }).last()))
-    await press(first, '3 more')
-    journey.check('all of the list', await first.locator('.response .name', { hasText: '"id"' }).count(), 5)
+    journey.check('the response is on the first screen', await isSeen(first.locator('.response').getByText('"Misty"')))
     await page.locator('.scheme').click()
     await page.reload()
     const dark = await page.evaluate(() => document.documentElement.style.colorScheme)
@@ -115,30 +102,22 @@ const journeys = {
     await page.emulateMedia({ media: 'print' })
     const printed = selector => page.locator(selector).locator('visible=true').count()
     journey.check('on paper, code and examples, and nothing to press', [await printed('.code'),
-      await printed('.example .json') > 12, await printed('button, input, textarea, nav, aside')],
+      await printed('.example pre') > 12, await printed('button, input, textarea, nav, aside')],
       [1 + Object.values(api.paths).flatMap(Object.keys).length, true, 0])
   },
   async 'errors to try'(journey) {
-    const page = await journey.open({ path: '/#errors' }), first = page.locator('#first')
+    const page = await journey.open({ path: '/#errors', width: 390, height: 844 })
     journey.check('every code is explained', await texts(page.locator('#errors td:nth-child(2)')),
       api.components.schemas.Error.properties.code.enum)
-    for (const button of await page.locator('#errors button:not(:text("until"))').all()) {
-      const code = await button.locator('xpath=ancestor::tr').locator('code').first().textContent()
+    for (const button of await page.locator('#errors td > button:not(:text("until"))').all()) {
+      const row = button.locator('xpath=ancestor::tr'), code = await row.locator('code').first().textContent()
       await button.scrollIntoViewIfNeeded()
       const before = await scrolled(page)
       await button.click()
-      await first.locator('.response').getByText(`"${code}"`).waitFor()
+      await row.locator('.response').getByText(`"${code}"`).waitFor()
       journey.check(`${code} is tried in place`, [Math.abs(await scrolled(page) - before) < 2,
-        await isSeen(first.locator('.outcome'))], [true, true])
+        await isSeen(row.locator('.outcome'))], [true, true])
     }
-    await page.setViewportSize({ width: 390, height: 844 })
-    await page.locator('#errors').getByText('Try 404').scrollIntoViewIfNeeded()
-    await page.waitForURL('**/#errors')
-    await page.locator('#errors').getByText('Try 404').click()
-    await first.locator('.response').getByText('"not_found"').waitFor()
-    journey.check('on a phone it leads to the panel', await isSeen(first.locator('.outcome')))
-    await page.goBack()
-    await page.waitForFunction(() => document.querySelector('#errors').getBoundingClientRect().top < innerHeight)
   },
   async 'operations'(journey) {
     const page = await journey.open(), panel = id => page.locator(`#${id} .try`), list = panel('listPets')
@@ -148,14 +127,12 @@ const journeys = {
       const names = await texts(page.locator(`#${operationId} h4, nav [href="#${operationId}"] > :nth-child(2)`))
       journey.check(operationId, [names, statuses.sort()], [[summary, summary], Object.keys(responses).sort()])
     }
-    journey.check('labels', await texts(page.locator('h4 s, main .badge')),
-      ['Get a pet', 'Deprecated', 'Beta', 'Experimental'])
+    journey.check('labels', await texts(page.locator('main .badge')), ['Deprecated', 'Beta', 'Experimental'])
     journey.check('one operation has no try-out', await page.locator('.send[hidden]').count(), 1)
     await field('createPet', 'body').fill('{"name": "<img src=x>", "categoryId": 2}')
     await send(panel('createPet'), '201 Created')
     journey.check('HTML is text', await panel('createPet').locator('.response').textContent(), /"<img src=x>"/)
-    journey.check('the example stays, folded', await panel('createPet').locator('.example:not([open])').count(), 1)
-    await panel('createPet').getByText('Location: /pets/6').click()
+    await panel('createPet').locator('dd a').click()
     journey.check('the new record is filled in', [new URL(page.url()).hash, await field('getPet', 'petId').inputValue(),
       await panel('deletePet').locator('.address').textContent()], ['#getPet', '6', '/pets/6'])
     for (const [id, name, value, status] of [['createPet', 'body', '{"name": 1}', '400'],
@@ -180,7 +157,6 @@ const journeys = {
     await list.getByText('400 Bad Request').waitFor()
     journey.check('what a mistake adds is seen', await list.locator('.extra').textContent(), '+ ?limit=1&limit=2 ×')
     await page.locator('.log summary').click()
-    journey.check('a line of the log', await page.locator('.entry').nth(7).evaluate(entry => entry.offsetHeight) < 32)
     await page.locator('.entry').nth(1).click()
     await list.getByText(/200 OK.*sent at .*Business/).waitFor()
   },
@@ -198,8 +174,9 @@ const journeys = {
     const row = page.locator('#getPet .fold > details').nth(1)
     await row.locator('summary').click()
     await row.getByText('Try 400').scrollIntoViewIfNeeded()
+    await page.waitForURL('**/#getPet')
     const here = await scrolled(page)
-    await press(row, 'Try 400')
+    await row.getByText('Try 400').first().click()
     await page.locator('#getPet .outcome', { hasText: '400' }).waitFor()
     journey.check('an error tried beside its panel', await scrolled(page), here)
     journey.check('no scroller inside a scroller', await page.evaluate(() => {
@@ -210,12 +187,9 @@ const journeys = {
   },
   async 'the keyboard alone'(journey) {
     const page = await journey.open({ width: 1280, height: 720 }), type = key => page.keyboard.press(key), wrong = []
-    const look = () => page.evaluate(async isActive => {
-      await new Promise(resolve => setTimeout(resolve, 5))
+    const look = () => page.evaluate(isActive => {
       const { activeElement: part } = document, { top, bottom } = part.getBoundingClientRect()
-      const id = part.closest('article, article section:not(#first)')?.id, isOff = bottom < 0 || top > innerHeight
-      const isMarked = !id || document.querySelector('nav [aria-current]').hash === `#${id}`
-      const fault = isOff ? 'off the screen' : isActive && !isMarked ? 'not marked'
+      const fault = bottom < 0 || top > innerHeight ? 'off the screen'
         : isActive && getComputedStyle(part).outlineStyle === 'none' && 'no outline'
       return { y: scrollY, fault, isEnd: part.matches('#getPet *'), html: part.outerHTML.slice(0, 60) }
     }, journey.isChromium) // a window of Firefox that is behind another is not active
@@ -225,7 +199,7 @@ const journeys = {
       now = await look()
       if (now.fault || now.y < last.y - 360) wrong.push([now, last.y])
     }
-    journey.check('Tab goes down the page, and the mark with it', [now.isEnd, wrong], [true, []])
+    journey.check('Tab goes down the page', [now.isEnd, wrong], [true, []])
     await page.locator('#createCategory textarea').press('Control+Enter')
     await page.locator('#createCategory').getByText('201 Created').waitFor()
     await page.locator('nav [href="#listInventory"]').press('Enter')
@@ -235,24 +209,22 @@ const journeys = {
       !journey.isChromium || await page.evaluate(() => document.activeElement.matches('#listInventory *')))
     await type('Control+Enter')
     await page.locator('#listInventory').getByText('200 OK').waitFor()
-    await page.locator('#listInventory .many').press('Enter')
-    await type('Escape')
-    await press(page.locator('#listInventory'), 'Send until 429')
   },
   async 'every width'(journey) {
-    const page = await journey.open()
+    const page = await journey.open({ key: 'demo-enterprise' })
     await send(page.locator('#first'), '200 OK')
     for (const size of '320x568 360x740 390x844 768x1024 911x512 1093x614 1280x800 1366x768 1920x1080'.split(' ')) {
       const [width, height] = size.split('x').map(Number)
       await page.setViewportSize({ width, height })
       journey.check(`at ${size} nothing is cut or too small, and the API is in view`, await page.evaluate(() => {
-        const isCut = part => part.matches('main :is(div, p, td, li, button, h4, summary), nav a, header')
+        const isCut = part => part.matches('main :is(div, p, td, li, button, h4, summary), nav a, header, header p')
           && part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1
         const isSmall = part => part.checkVisibility() && parseFloat(getComputedStyle(part).fontSize) < 12
         const bad = [...document.querySelectorAll('body *')].filter(part => isCut(part) || isSmall(part))
         const end = document.querySelector('nav [href="#updateInventory"]').getBoundingClientRect().bottom
         const { scrollWidth } = document.documentElement, hasMore = document.querySelectorAll('nav .method').length > 18
-        return [scrollWidth <= innerWidth && (innerWidth < 1280 || hasMore || end < innerHeight - 30), ...bad.map(part => part.outerHTML.slice(0, 80))]
+        const fits = scrollWidth <= innerWidth && (innerWidth < 1280 || hasMore || end < innerHeight - 30)
+        return [fits, ...bad.map(part => part.outerHTML.slice(0, 80))]
       }), [true])
     }
     await page.setViewportSize({ width: 390, height: 844 })
@@ -267,8 +239,8 @@ const journeys = {
     if (!journey.isChromium) return
     const page = await journey.open({ key: 'demo-free' })
     await send(page.locator('#listPets'), '200 OK')
-    await press(page.locator('#first'), 'Send until 429')
-    await page.locator('#first').getByText('429 Too').waitFor()
+    await page.locator('#rate_limited').getByText('Send until 429').click()
+    await page.locator('#rate_limited').getByText('429 Too').waitFor()
     await page.evaluate(readFileSync(join(root, '.ci/node_modules/axe-core/axe.min.js'), 'utf8'))
     for (const [scheme, width] of [['light', 1366], ['dark', 390]]) {
       await page.setViewportSize({ width, height: 800 })
@@ -302,7 +274,7 @@ const journeys = {
     await press(first, 'Send until 429')
     await first.getByText('429 Too Many Requests').waitFor()
     await stop()
-    await first.locator('.send:not(.anyway)').click() // the page asks each second of a wait
+    await press(first, 'Send') // the page asks each second of a wait
     await first.getByText('The server cannot be reached').waitFor()
     await start(new URL(url).host, ...flags)
     await send(first, '200 OK')
@@ -333,18 +305,16 @@ const { CHROMIUM = '/usr/bin/chromium', FIREFOX } = process.env, env = { ...proc
 const browsers = [chromium.launch({ executablePath: CHROMIUM, chromiumSandbox: process.getuid?.() !== 0 })]
 if (FIREFOX) browsers.push(firefox.launch({ channel: 'moz-firefox', executablePath: FIREFOX, env }))
 await Promise.all(browsers.map(async launched => {
-  const browser = await launched, began = Date.now()
-  const queue = Object.entries(journeys).filter(([name]) => name.includes(process.argv[2] ?? ''))
+  const browser = await launched
+  const queue = Object.entries(journeys).filter(([name]) => name.includes(process.argv[2] ?? '')).values()
   async function travel() {
-    for (let next; (next = queue.shift());) {
-      const [name, go] = next, journey = new Journey(browser, name)
+    for (const [name, go] of queue) {
+      const journey = new Journey(browser, name)
       await go(journey).catch(error => journey.fail(error.stack))
     }
   }
   await Promise.all([travel(), travel()])
-  console.log(`${browser.browserType().name()}: ${Math.round((Date.now() - began) / 1000)} s`)
   await browser.close()
 }))
-for (const failure of failures) console.log(failure)
-console.log(`${passed} passed, ${failures.length} failed`)
+console.log([...failures, `${passed} passed, ${failures.length} failed`].join('\n'))
 process.exit(failures.length ? 1 : 0)

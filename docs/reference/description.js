@@ -24,10 +24,8 @@ const isShared = status => operations.every(({ responses }) =>
   JSON.stringify(responses[status]) === JSON.stringify(operations[0].responses[status]))
 export const sharedStatuses = Object.keys(operations[0].responses).filter(isShared)
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
-const headersOf = response => Object.keys(resolve(response).headers ?? {})
-const responses = operations.flatMap(operation => Object.values(operation.responses))
-export const headerNames = [...new Set(responses.flatMap(headersOf))]
-// Every response has these: the limit, what is left of it, and when it resets.
+const responses = operations.flatMap(operation => Object.values(operation.responses).map(resolve))
+export const headerNames = [...new Set(responses.flatMap(({ headers = {} }) => Object.keys(headers)))]
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 
 // The overview has an introduction, and a chapter for each "## " heading.
@@ -59,13 +57,15 @@ export function rangeOf(schema) {
   return [values?.length === 1 ? `always ${values}` : choice, between(minimum, maximum), size && `${size} characters`,
     pattern === '\\S' && 'not blank'].filter(Boolean).join(', ')
 }
-// mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: parameters,
-// and fields of the body, of which null leaves one out and a number of letters makes one long; or it has a whole body.
-export function mistakeIn({ inputs, body }, { parameters, body: change, letters = {} }) {
-  const values = Object.fromEntries(inputs.map(({ name, required, example }) => [name, required ? example : '']))
-  if (!body) return { ...values, ...parameters }
+// mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: parameters
+// (those that the operation has), and fields of the body, of which null leaves one out and a number of letters makes
+// one long; or it has a whole body.
+export function mistakeIn({ inputs, body }, { parameters = {}, body: change, letters = {} }) {
+  const valueOf = ({ name, required, example }) => parameters[name] ?? (required ? example : '')
+  const values = Object.fromEntries(inputs.map(input => [input.name, valueOf(input)]))
+  if (!body) return values
   const fields = { ...examplesOf(body)[0]?.value, ...Object(change) }
   for (const [name, count] of Object.entries(letters)) fields[name] = 'x'.repeat(count)
   const text = typeof change === 'string' ? change : JSON.stringify(fields, (_, value) => value ?? undefined, 2)
-  return { ...values, ...parameters, body: text }
+  return { ...values, body: text }
 }

@@ -14,9 +14,10 @@ export const link = (id, ...content) => el('a', { href: `#${id}` }, ...content)
 export const drawMethod = method => el('b', { class: `method ${method}` }, method)
 export const drawStatus = (status, text = status) => el('b', { class: status < 400 ? 'good' : 'bad' }, text)
 
-// fold returns a heading, and what belongs to it: on a phone that is folded, and has its own title.
-export const fold = (title, ...content) =>
-  [el('h5', {}, title), el('details', { class: 'fold' }, el('summary', {}, title), ...content)]
+// fold draws a part of an operation, which is folded on a phone.
+export const fold = (title, ...content) => innerWidth < 640
+  ? el('details', { class: 'fold' }, el('summary', {}, title), ...content)
+  : el('div', { class: 'fold' }, el('h5', {}, title), ...content)
 
 const drawCode = text => el('code', text.length < 20 ? { class: 'short' } : {}, text) // which no line breaks
 export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? drawCode(part) : part)

@@ -1,8 +1,6 @@
 // What is left of the limit of each key, and what its plan allows. The session remembers it for a reload.
-import demoKeys from '/docs/keys.json' with { type: 'json' } // none if the server has a keys file
 import { api, limitHeaders } from './description.js'
-import { recall, remember } from './storage.js'
-export { demoKeys }
+import { demoKeys, recall, remember } from './settings.js'
 
 export const strikesToBan = 10
 const demoOf = key => demoKeys.find(demo => demo.key === key) ?? {}
@@ -30,13 +28,14 @@ export function reading(key) {
 export function measure(key, { headers, body }) {
   const [limit, left, reset, wait] = [...limitHeaders, 'Retry-After'].map(name => Number(headers.get(name)))
   if (!limit) return
-  const now = Date.now(), difference = now - Date.parse(headers.get('Date')), before = readings[key] ?? { strikes: 0 }
-  const skew = Math.abs(difference) > 2000 ? difference - 1000 : 0 // of the clocks; the header is cut to whole seconds
+  const now = Date.now(), before = readings[key] ?? { strikes: 0 }
   const refused = { rate_limited: 'wait', key_banned: 'banned', unauthorized: 'unauthorized' }[body?.code]
   const state = refused ?? (left > limit / 5 ? 'open' : 'low'), since = before.state === state ? before.since : now
   const isStrike = state === 'wait' && !(now - before.struck < 1000) // a burst is one strike
   const strikes = { wait: Math.min(before.strikes + isStrike, strikesToBan - 1), banned: strikesToBan }[state] ?? 0
-  const struck = isStrike ? now : before.struck, until = refused && wait ? now + wait * 1000 : reset * 1000 + skew
+  const struck = isStrike ? now : before.struck
+  // The clock of the server may differ. Its Date is cut to whole seconds, and its Reset rounded up.
+  const until = now + 1000 * (refused && wait || reset - 1 - Date.parse(headers.get('Date')) / 1000)
   keep({ ...readings, [key]: { limit, left, state, since, until, strikes, struck } })
 }
 // checkServer returns whether the server can be reached. One that is gone, or was restarted, begins every window anew.

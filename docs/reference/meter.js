@@ -5,9 +5,8 @@ import { changes, settings } from './settings.js'
 
 let ticking, announced // the state that was announced, if one has to wait in it
 function duration(seconds) {
-  const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60
-  if (hours) return `${hours}\xa0h ${minutes}\xa0min`
-  return seconds < 100 ? `${seconds}\xa0s` : `${minutes}:${String(seconds % 60).padStart(2, '0')}`
+  if (seconds >= 3600) return `${Math.ceil(seconds / 3600)}\xa0h`
+  return seconds < 100 ? `${seconds}\xa0s` : `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
 function drawMeter() {
@@ -21,7 +20,7 @@ function drawMeter() {
     full: [count, `${plan}: ${limit} a minute`],
     wait: [`Wait ${time}`, `${plan}: ${count}`],
     banned: [`Banned for ${time}`, 'another key still works'],
-  }[state] ?? [count, `${plan}: new window in ${time}`]
+  }[state] ?? [count, `${plan}: resets in ${time}`]
   setText($('strong', meter), head)
   setText($('span', meter), rest)
   meter.dataset.state = state
@@ -30,8 +29,7 @@ function drawMeter() {
   if (announced !== (waiting && state)) setText($('[role=status]', meter), waiting ? `${head}. ${rest}` : `${head}.`)
   announced = waiting && state
   clearTimeout(ticking)
-  const step = waiting || remaining < 3_600_000 ? 1000 : 60_000
-  if (remaining > 0) ticking = setTimeout(tick, remaining % step || step)
+  if (remaining > 0) ticking = setTimeout(tick, remaining % 1000 || 1000)
 }
 function tick() {
   newReading.dispatchEvent(new Event('change'))

@@ -23,7 +23,9 @@ function drawResponse(status, reference, panel) {
     .map(([name, header]) => ({ name, in: 'header', ...resolve(header) }))
   const fields = [...schema && !codes.length ? fieldsOf(schema) : [], ...headers]
   const cases = examplesOf(response).map(({ summary, 'x-try': mistake }, i) => {
-    const trial = mistake && panel.canSend ? button(`Try ${status}`, () => panel.provoke(mistake)) : ''
+    const trial = button(`Try ${status}`, () => panel.provoke(mistake))
+    trial.ariaLabel = `Try ${status}: ${summary}`
+    trial.hidden = !mistake || !panel.canSend
     return el('li', {}, button(summary, () => panel.chooseExample(status, i), 'link'), trial)
   })
   const gist = codes.length ? codes.flatMap(code => [el('code', {}, code), ' ']) : inline(response.description)
@@ -40,11 +42,11 @@ function drawOperation(operation) {
   const place = el('p', { class: 'place' }, drawMethod(method), el('code', {}, path), ...drawBadges(operation))
   const parameters = inputs.filter(input => input !== body), fields = body ? fieldsOf(body.schema) : []
   for (const [title, list] of Object.entries({ Parameters: parameters, Body: fields }))
-    if (list.length) more.append(...fold(title, drawFields(list)))
+    if (list.length) more.append(fold(title, drawFields(list)))
   const rows = ownStatuses(operation).map(status => drawResponse(status, responses[status], panel))
   const also = el('p', { class: 'also' }, ...sharedStatuses.flatMap(status => [drawStatus(status), ' ']),
     'Every operation: see ', link('errors', 'Errors'))
-  more.append(...fold('Responses', ...rows, also))
+  more.append(fold('Responses', ...rows, also))
   const about = el('div', { class: 'about' }, title, place, ...prose(description))
   return el('article', { id: operationId, 'aria-labelledby': id }, about, panel.form, more)
 }

@@ -1,16 +1,16 @@
 // The panel of an operation: a form that sends what it shows, the response, and the request as code.
 import { call, makeRequest, repeat } from './client.js'
-import { examplesOf, mistakeIn } from './description.js'
+import { drawSample } from './code.js'
+import { examplesOf, mistakeIn, rangeOf, resolve } from './description.js'
 import { $, all, button, el, setText } from './draw.js'
-import { drawField } from './fields.js'
 import { newReading, planOf, reading, strikesToBan } from './limits.js'
 import { logRequest } from './log.js'
 import { drawAnswer, drawExamples, drawOutcome } from './response.js'
-import { drawSample } from './sample.js'
 import { changes, settings } from './settings.js'
 
 export const untilBan = 'Send until 403 (bans this key)'
-export const panels = []
+const print = value => JSON.stringify(value, null, 2)
+const panels = [] // also those that errors are tried in
 export class Panel {
   state = 'idle' // or "sending" once, or "repeating"
   stop = new AbortController()
@@ -19,39 +19,27 @@ export class Panel {
   requestWith = key => makeRequest(this.operation, this.values(), key, this.added)
 
   constructor(operation, name = 'Try it') {
-    Object.assign(this, { name, number: panels.push(this) })
+    const { summary, inputs, body } = operation, bodies = body ? examplesOf(body) : []
+    const number = panels.push(this), canSend = !operation['x-hideTryItPanel']
+    const examples = drawExamples(operation), sample = drawSample(this.requestWith)
+    Object.assign(this, { operation, canSend, chooseExample: examples.choose, drawSample: sample.draw })
     this.form.append($('#panel').content.cloneNode(true))
     for (const part of all('[class]', this.form)) this[part.className.split(' ')[0]] = part
-    const { parts, draw } = drawSample(this.requestWith)
-    this.drawSample = draw
-    this.sample.append(...parts)
+    this.form.ariaLabel = `${name}: ${summary}`
     this.form.oninput = () => this.fill({}, this.added)
     this.form.onsubmit = event => this.run(event.preventDefault())
     this.many.onclick = () => this.state === 'repeating' ? this.stop.abort() : this.fill({}).run(+this.many.value)
-    this.adopt(operation)
-    newReading.addEventListener('change', () => this.update())
-    changes.addEventListener('key', () => {
-      this.stop.abort()
-      this.fill({})
-    })
-  }
-  // adopt draws what belongs to an operation.
-  adopt(operation) {
-    const { summary, inputs, body } = operation, { parts, choose } = drawExamples(operation)
-    const cannot = el('p', {}, 'It cannot be sent from here: run the code instead.')
-    Object.assign(this, { operation, canSend: !operation['x-hideTryItPanel'], chooseExample: choose })
-    this.isRead = this.canSend && operation.method === 'GET'
-    const fields = this.canSend ? inputs.map(input => drawField(`field-${this.number}-${input.name}`, input)) : [cannot]
-    this.form.ariaLabel = `${this.name}: ${summary}`
-    this.example.replaceChildren(this.example.firstChild, ...parts)
-    this.inputs.replaceChildren(...fields)
-    for (const part of [this.send, $('kbd', this.form)]) part.hidden = !this.canSend
-    this.show({})
-    const bodies = body ? examplesOf(body) : []
-    const put = value => this.fill({ body: JSON.stringify(value, null, 2) }, this.added)
-    const choices = bodies.map(({ summary, value }) => button(summary, () => put(value)))
+    this.example.append(...examples.parts)
+    this.sample.append(...sample.parts)
+    this.inputs.append(...canSend ? inputs.map(input => drawField(`field-${number}-${input.name}`, input))
+      : [el('p', {}, 'It cannot be sent from here: run the code instead.')])
+    for (const part of [this.send, $('kbd', this.form)]) part.hidden = !canSend
+    const choices = bodies.map(({ summary, value }) =>
+      button(summary, () => this.fill({ body: print(value) }, this.added)))
     if (body) this.form.elements.body.before(el('div', { class: 'bodies' }, ...choices))
-    return body ? put(bodies[0].value) : this.fill({})
+    newReading.addEventListener('change', () => this.update())
+    changes.addEventListener('key', () => this.fill({}).stop.abort())
+    this.fill({})
   }
   // fill takes values for some fields, and what a mistake adds that no field can hold.
   fill(values, added) {
@@ -80,7 +68,7 @@ export class Panel {
   // provoke brings an error about, as its example says. What is pressed out of sight of the panel leads to it.
   provoke({ until, ...mistake }) {
     const { top, bottom } = this.fill(mistakeIn(this.operation, mistake), mistake).form.getBoundingClientRect()
-    if (bottom < 100 || top > innerHeight - 100) location.hash = this.form.parentElement.id
+    if (bottom < 100 || top > innerHeight - 100) location.hash = this.form.parentElement.closest('[id]').id
     this.run(until)
   }
   // run sends once, or until a status comes, and shows each response.
@@ -98,12 +86,14 @@ export class Panel {
     this.show(entry)
   }
   async sendOnce(key) {
-    const values = this.values(), { added, operation } = this, time = new Date().toLocaleTimeString('en-GB')
-    const plan = added?.headers?.Authorization ? 'Unknown key' : planOf(key), entry = await call(this.requestWith(key))
-    logRequest({ ...entry, time, plan }, [operation.operationId, values, added], () => {
-      location.hash = operation.operationId
-      panels.findLast(panel => panel.operation === operation).fill(values, added)
-        .show({ ...entry, restored: `sent at ${time}, ${plan}` })
+    const { added, operation: { operationId } } = this
+    const values = this.values(), time = new Date().toLocaleTimeString('en-GB')
+    const plan = added?.headers?.Authorization ? 'Unknown key' : planOf(key)
+    const entry = { ...await call(this.requestWith(key)), plan }
+    logRequest({ ...entry, time }, [operationId, values, added], () => {
+      location.hash = operationId
+      const panel = panels.find(({ form }) => form.parentElement.id === operationId)
+      panel.fill(values, added).show({ ...entry, sentAt: time })
     })
     return entry
   }
@@ -112,7 +102,7 @@ export class Panel {
     const refocus = this.response.contains(document.activeElement)
     const turnTo = page => this.fill(Object.fromEntries(page)).run()
     const goTo = ({ operation: { path }, values }) => panels
-      .filter(({ operation, canSend }) => canSend && operation.path === path).forEach(other => other.fill(values))
+      .filter(({ operation, canSend }) => canSend && operation.path === path).forEach(panel => panel.fill(values))
     this.outcome.replaceChildren(...drawOutcome(entry))
     this.response.replaceChildren(...entry.status ? drawAnswer(entry, turnTo, goTo) : [])
     this.example.open = !entry.status
@@ -123,10 +113,10 @@ export class Panel {
   // update shows what can be pressed now.
   update() {
     const { waiting, state, left, strikes } = reading(settings.key), until = state === 'wait' ? 403 : 429
-    const isRepeating = this.state === 'repeating', hasMany = this.isRead && state !== 'banned'
+    const isRead = this.canSend && this.operation.method === 'GET'
+    const isRepeating = this.state === 'repeating', hasMany = isRead && state !== 'banned'
     setText(this.send, this.state === 'sending' ? 'Sending …' : waiting ? 'Send anyway' : 'Send')
     this.send.ariaDisabled = this.state !== 'idle'
-    this.send.classList.toggle('anyway', waiting)
     this.many.value = until
     this.many.hidden = !hasMany && !isRepeating
     setText(this.many, isRepeating ? 'Stop' : until === 403 ? untilBan : `Send until ${until}`)
@@ -136,4 +126,22 @@ export class Panel {
     this.count.classList.toggle('strikes', strikes > 0)
     this.actions.hidden = this.many.hidden && !strikes
   }
+}
+
+function drawControl(input) {
+  const { in: place, required, schema, example = '' } = input
+  if (place === 'body') return el('textarea', { rows: 5, spellcheck: 'false' }, print(examplesOf(input)[0].value))
+  const { enum: options, type, default: preset = '' } = resolve(schema)
+  const control = el(options ? 'select' : 'input', { autocomplete: 'off' })
+  for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
+  if (type === 'integer') control.inputMode = 'numeric'
+  return Object.assign(control, required ? { value: example } : { placeholder: example || preset })
+}
+// drawField draws a parameter, or the body.
+function drawField(id, input) {
+  const { name, schema, required } = input, control = drawControl(input)
+  const hint = el('small', { id: `${id}-hint` }, control.matches('select') ? '' : rangeOf(schema))
+  const label = el('label', { for: id }, name), mark = required ? el('small', { class: 'required' }, 'required') : ''
+  Object.assign(control, { id, name }).setAttribute('aria-describedby', hint.id)
+  return el('div', { class: 'field' }, el('div', {}, label, ' ', mark), control, hint)
 }

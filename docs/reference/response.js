@@ -2,7 +2,6 @@
 import { drawJSON } from './code.js'
 import { examplesOf, headerNames, operationAt, ownStatuses, resolve } from './description.js'
 import { button, drawStatus, el, link } from './draw.js'
-import { choose, settings } from './settings.js'
 
 const drawBody = body => body === '' ? el('p', {}, 'The response has no body.') : drawJSON(body)
 
@@ -21,25 +20,20 @@ export function drawExamples(operation) {
   return { parts: [choices, shown], choose }
 }
 
-export function drawOutcome({ unsent, failure, status, statusText, took, count, note, restored }) {
+export function drawOutcome({ unsent, failure, status, statusText, took, count, note, sentAt, plan }) {
   if (unsent) return [`Not sent: ${unsent}.`]
-  if (!status && !failure) return []
   const head = drawStatus(failure ? 'none' : status, failure ? 'No response' : `${status} ${statusText}`)
-  const more = [status && `${took}\xa0ms`, count && `request\xa0${count}`, restored].filter(Boolean)
-  return [head, ...more.map(part => ` · ${part}`), el('span', {}, failure ?? note ?? '')]
+  const more = [status && `${took}\xa0ms`, count && `request\xa0${count}`, sentAt && `sent at ${sentAt}`, plan]
+  return [head, ...more.filter(Boolean).map(part => ` · ${part}`), el('span', {}, failure ?? note ?? '')]
 }
 
-// drawAnswer shows a body below what leads on: its headers, the next page, the new record.
+// drawAnswer shows the headers, of which two lead on (to the next page, and to the new record), and the body.
 export function drawAnswer({ headers, body }, turnTo, goTo) {
-  const rows = headerNames.filter(name => headers.has(name)).map(name =>
-    el('div', {}, el('dt', {}, name), el('dd', {}, headers.get(name))))
-  const page = headers.get('Link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1], place = headers.get('Location')
-  const summary = el('summary', {}, 'Headers'), details = el('details', {}, summary, el('dl', {}, ...rows))
-  details.open = settings.showsHeaders || headers.has('Retry-After')
-  summary.onclick = () => choose('showsHeaders', !details.open)
-  const leads = el('p', { class: 'leads' }), target = place && operationAt(place)
-  if (target) leads.append(link(target.operation.operationId, `Location: ${place}`))
-  leads.onclick = event => event.target.matches('a') && goTo(target)
-  if (page) leads.append(button('Next page', () => turnTo(new URLSearchParams(page)), 'next quiet'))
-  return [details, leads, drawBody(body)]
+  const page = headers.get('Link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1], leads = {}
+  const target = operationAt(headers.get('Location') ?? ''), { operationId, summary } = target?.operation ?? {}
+  if (page) leads.Link = button('Next page', () => turnTo(new URLSearchParams(page)), 'next quiet')
+  if (target) leads.Location = Object.assign(link(operationId, summary), { onclick: () => goTo(target) })
+  const rows = headerNames.filter(name => headers.has(name)).flatMap(name =>
+    [el('dt', {}, name), el('dd', {}, headers.get(name), ' ', leads[name] ?? '')])
+  return [el('dl', {}, ...rows), drawBody(body)]
 }

@@ -1,13 +1,20 @@
-// What is chosen for the page. A key is kept for the session only.
+// What is chosen for the page, and kept by the browser: a key for the session only.
+import demoKeys from '/docs/keys.json' with { type: 'json' } // none if the server has a keys file
 import { button } from './draw.js'
-import { demoKeys } from './limits.js'
 import { samples } from './samples.js'
-import { recall, remember } from './storage.js'
+export { demoKeys }
+
+// The browser keeps things under names of the page's own. It may forbid that; the page then works without.
+export function recall(storage, name) {
+  try { return JSON.parse(globalThis[storage].getItem(`petstore.${name}`)) } catch { return null }
+}
+export function remember(storage, name, value) {
+  try { globalThis[storage].setItem(`petstore.${name}`, JSON.stringify(value)) } catch {}
+}
 
 const choices = { // the first is the default; a key may also be any other text
   key: [...demoKeys.map(({ key }) => key), ''], language: Object.keys(samples),
-  scheme: matchMedia('(prefers-color-scheme: dark)').matches ? ['dark', 'light'] : ['light', 'dark'],
-  showsHeaders: [false, true], showsLog: [false, true],
+  scheme: ['', 'light', 'dark'],
 }
 const storageOf = setting => setting === 'key' ? 'sessionStorage' : 'localStorage'
 export const settings = {}, changes = new EventTarget() // each change is an event with the name of its setting
