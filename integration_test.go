@@ -37,13 +37,9 @@ func unavailable(t *testing.T, tool string, reason error) {
 // A server on a FIFO does not wait for somebody who writes to it.
 func TestFIFO(t *testing.T) {
 	path := freshPath(t)
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(path, 0o600))
 	petstore, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, petstore, "-addr", "localhost:0", "-data", path)
@@ -100,16 +96,15 @@ func crash(t *testing.T, signal syscall.Signal) (all int) {
 	next.Process.Kill()
 	next.wait()
 
-	found := map[string]string{} // the pets of each writer
+	found := map[string]string{} // the pet of each writer
 	for _, pet := range parseFile(t, file).pets.records {
 		writer, _, _ := strings.Cut(pet.value.Name, "/")
-		found[writer] += fmt.Sprintf("%s: %d\n", pet.value.Name, pet.value.Quantity)
+		found[writer] = fmt.Sprintf("%s: %d", pet.value.Name, pet.value.Quantity)
 	}
 	for i, n := range acknowledged {
 		// The write after the last one that was acknowledged may be in the file.
-		got := found[strconv.Itoa(i)]
-		if got != petsAfter(i, n) && got != petsAfter(i, n+1) {
-			t.Errorf("after %d writes, the pets of writer %d are\n%s", n, i, got)
+		if got := found[strconv.Itoa(i)]; got != petAfter(i, n) && got != petAfter(i, n+1) {
+			t.Errorf("after %d writes, the pet of writer %d is %q", n, i, got)
 		}
 		all += n
 	}
@@ -117,16 +112,15 @@ func crash(t *testing.T, signal syscall.Signal) (all int) {
 }
 
 // writePets carries out one write after the other until the server is gone, and returns how many
-// were acknowledged. Of every six writes, the first creates a pet, the second sets its stock, the
-// third replaces it, the fourth deletes it, the fifth creates a pet, and the sixth sets its stock.
+// were acknowledged. Of every four writes, the first creates a pet, the second sets its stock, the
+// third replaces it, and the fourth deletes it.
 func writePets(t *testing.T, url string, writer int) int {
+	requests := [4]string{"POST /pets", "PATCH /inventory/", "PUT /pets/", "DELETE /pets/"}
 	var pet struct{ ID int64 }
 	for n := 0; ; n++ {
-		request := [6]string{"POST /pets", "PATCH /inventory/%d", "PUT /pets/%d", "DELETE /pets/%d",
-			"POST /pets", "PATCH /inventory/%d"}[n%6]
-		method, path, _ := strings.Cut(request, " ")
+		method, path, _ := strings.Cut(requests[n%4], " ")
 		if method != "POST" {
-			path = fmt.Sprintf(path, pet.ID)
+			path += strconv.FormatInt(pet.ID, 10)
 		}
 		body := fmt.Sprintf(`{"name":"%d/%d","categoryId":1}`, writer, n)
 		if method == "PATCH" {
@@ -150,46 +144,32 @@ func writePets(t *testing.T, url string, writer int) int {
 	}
 }
 
-// petsAfter returns the pets of a writer after its first writes, as crash finds them.
-func petsAfter(writer, writes int) string {
-	var pets []string
-	for n := range writes {
-		name := fmt.Sprintf("%d/%d", writer, n)
-		last := len(pets) - 1
-		switch n % 6 {
-		case 0, 4:
-			pets = append(pets, name+": 0\n")
-		case 1, 5:
-			old, _, _ := strings.Cut(pets[last], ": ")
-			pets[last] = fmt.Sprintf("%s: %d\n", old, n)
-		case 2:
-			_, quantity, _ := strings.Cut(pets[last], ": ")
-			pets[last] = name + ": " + quantity
-		case 3:
-			pets = pets[:last]
-		}
+// petAfter returns the pet of a writer after its first writes, as crash finds it.
+func petAfter(writer, writes int) string {
+	switch last := writes - 1; writes % 4 {
+	case 1:
+		return fmt.Sprintf("%d/%d: 0", writer, last)
+	case 2:
+		return fmt.Sprintf("%d/%d: %d", writer, last-1, last)
+	case 3:
+		return fmt.Sprintf("%d/%d: %d", writer, last, last-1)
 	}
-	return strings.Join(pets, "")
+	return ""
 }
 
 func parseFile(t *testing.T, path string) *state {
 	t.Helper()
 	st, err := parse([]byte(contentOf(t, path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return st
 }
 
-// startTraced runs the program with the file under strace, which gets the flags and may make system
-// calls fail. The trace is written to a file. detach ends strace, and the program goes on without
-// faults.
-func startTraced(t *testing.T, trace, file string, flags ...string) (p *process, detach func()) {
+// startTraced runs the program with the file under strace, which gets the flags, writes a trace to
+// a file, and may make system calls fail.
+func startTraced(t *testing.T, trace, file string, flags ...string) *process {
 	t.Helper()
 	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := exec.Command("strace", "-o", os.DevNull, path, "-h").Run(); err != nil {
 		unavailable(t, "strace", err)
 	}
@@ -197,24 +177,15 @@ func startTraced(t *testing.T, trace, file string, flags ...string) (p *process,
 	// signal ends strace.
 	args := append(strings.Fields("-D -f -qq -I 1 -y -e signal=none -o"), trace)
 	args = append(append(args, flags...), path, "-addr", "localhost:0", "-data", file)
-	p = startCommand(t, exec.Command("strace", args...))
-	tracer := func() int {
-		status := contentOf(t, fmt.Sprintf("/proc/%d/status", p.Process.Pid))
-		_, after, _ := strings.Cut(status, "TracerPid:")
-		pid, err := strconv.Atoi(strings.Fields(after)[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pid
-	}
-	return p, func() {
-		if strace, err := os.FindProcess(tracer()); err == nil {
-			strace.Signal(syscall.SIGTERM)
-		}
-		for tracer() != 0 { // until it is gone
-			time.Sleep(time.Millisecond)
-		}
-	}
+	return startCommand(t, exec.Command("strace", args...))
+}
+
+// detach ends strace. The program goes on without faults.
+func detach(t *testing.T, p *process) {
+	t.Helper()
+	script := `cd /proc/$0; kill $(sed -n 's/^TracerPid://p' status)
+		while grep -q '^TracerPid:.[1-9]' task/*/status; do sleep 0.01; done`
+	must(t, exec.Command("sh", "-c", script, strconv.Itoa(p.Process.Pid)).Run())
 }
 
 var temporary = regexp.MustCompile(`\.saving-[0-9]+`)
@@ -230,14 +201,13 @@ func anonymous(text, file string) string {
 func TestStepsOfASave(t *testing.T) {
 	file, trace := freshPath(t), filepath.Join(t.TempDir(), "trace")
 	os.WriteFile(file, []byte("{}"), 0o640)
-	p, detach := startTraced(t, trace, file, "-e",
+	p := startTraced(t, trace, file, "-e",
 		"trace=openat,fchmod,write,fsync,close,newfstatat,/^rename")
 	if status, body := p.do(t, "POST /categories", aCategory); status != 201 {
 		t.Fatalf("status %d: %s", status, body)
 	}
-	detach()
 	p.Process.Kill()
-	p.wait()
+	p.wait() // for strace, too
 	noise := regexp.MustCompile(`^[0-9]+ +|[0-9]+<|AT_FDCWD<[^>]*>, |,? +<unfinished .*|, ["{].*|` +
 		`[>"]|\|O_CLOEXEC|\) += .*`)
 	_, calls, _ := strings.Cut(contentOf(t, trace), "Petstore API: ") // after the start
@@ -294,7 +264,7 @@ func TestFailingSystemCalls(t *testing.T) {
 			if test.path != "" {
 				flags = append(flags, "-P", filepath.Join(filepath.Dir(file), test.path))
 			}
-			p, detach := startTraced(t, filepath.Join(t.TempDir(), "trace"), file, flags...)
+			p := startTraced(t, os.DevNull, file, flags...)
 			want, wantStatus, wantLog := []string{}, 503, "save failed: "+test.log+"\n"
 			if test.log == "" {
 				want, wantStatus, wantLog = []string{"new", "new"}, 201, ""
@@ -308,7 +278,7 @@ func TestFailingSystemCalls(t *testing.T) {
 			if test.path != "." {
 				equal(t, "categories in the file", want, categoriesIn(t, file))
 			}
-			detach()
+			detach(t, p)
 			status, _ := p.do(t, "POST /categories", `{"name":"last"}`)
 			equal(t, "status without the fault", 201, status)
 			p.Process.Kill()
@@ -362,32 +332,42 @@ func TestStage(t *testing.T)  { prove(t, "docs/stage.md") }
 // reader sees what it shows. Times and ports may differ.
 func prove(t *testing.T, document string) {
 	free, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	free.Close()
 	_, port, _ := net.SplitHostPort(free.Addr().String())
-	scenes := scenesOf(t, document)
 	script := "PS1=; PS2=; setopt nopromptsp 2>&-; port=" + port + helpers
-	for _, s := range scenes {
-		run := startsServer.ReplaceAllString(s.run, "start")
-		run = strings.ReplaceAll(run, "./petstore", "./petstore -addr localhost:8080")
-		script += strings.ReplaceAll(run, "8080", port) + "\necho '<<end>>'\n"
+	parts, scenes := partsOf(t, document), 0
+	for _, p := range parts {
+		if p.language == "sh" {
+			run := startsServer.ReplaceAllString(p.text, "start")
+			run = strings.ReplaceAll(run, "./petstore", "./petstore -addr localhost:8080")
+			script += strings.ReplaceAll(run, "8080", port) + "\necho '<<end>>'\n"
+			scenes++
+		}
 	}
 	for shell, args := range map[string][]string{"bash": {"--norc", "-s"}, "zsh": {"-fis"}} {
 		t.Run(shell, func(t *testing.T) {
-			input := script + "kill $server $! 2>&-; true"
-			printed, err := runIn(t, freshClone(t), input, shell, args...)
+			printed, err := runIn(t, freshClone(t), script, shell, args...)
 			if err != nil {
 				t.Error(err)
 			}
 			printed = localhost.ReplaceAllString(printed, "localhost:8080")
-			printed = changing.ReplaceAllString(printed, "$1")
-			for i, output := range strings.Split(printed, "<<end>>\n") {
-				for _, want := range scenes[min(i, len(scenes)-1)].shows {
-					want = changing.ReplaceAllString(want, "$1")
+			outputs := strings.Split(changing.ReplaceAllString(printed, "$1"), "<<end>>\n")
+			if ended := len(outputs) - 1; ended != scenes {
+				t.Fatalf("%s: %d of %d scenes ended:\n%s", document, ended, scenes, printed)
+			}
+			var run, output string
+			for _, p := range parts {
+				switch p.language {
+				case "sh":
+					run, output, outputs = p.text, outputs[0], outputs[1:]
+				case "console", "http", "json", "seen":
+					want := changing.ReplaceAllString(p.text, "$1")
+					if p.language == "seen" { // perhaps a part of a line
+						want = strings.TrimSpace(want)
+					}
 					if !strings.Contains(output, want) {
-						equal(t, document+": "+scenes[i].run+"prints", want, output)
+						equal(t, document+": "+run+" prints", want, output)
 					}
 				}
 			}
@@ -395,99 +375,50 @@ func prove(t *testing.T, document string) {
 	}
 }
 
-// A scene is what the reader runs, and what that must show.
-type scene struct {
-	run   string
-	shows []string
-}
-
 var (
-	// What a reader does because the prose says so, and at last what is seen then.
-	prose = regexp.MustCompile("(?s)`go run \\. (-data [^`]*)`|" +
-		"(?:Send|then) (?:at|under) \\*([^*]+)\\*|" +
-		"\\*\\*Type\\*\\* `([^`]+)`|\\*\\*See\\*\\*(.*?)(?:Press|\\*\\*|$)")
-	seen = regexp.MustCompile("`([^`]+)`|\\b([2345]\\d\\d)\\b|(?:id|category) (\\d)")
-
 	startsServer = regexp.MustCompile(`(?m)^(?:go run \.|\./petstore)`)
 	localhost    = regexp.MustCompile(`localhost:\d+`)
-	changing     = regexp.MustCompile(`(?m)^(Date|X-RateLimit-Reset|Retry-After|curl: \(28\)).*|\r`)
+	changing     = regexp.MustCompile(`(?m)^(Date|X-RateLimit-Reset|Retry-After).*|\r`)
+
+	// What the prose tells the reader to run, and to see.
+	command = regexp.MustCompile("(?:With|\\*\\*Type\\*\\*)\\s`([^-`][^`]*)`")
+	sights  = regexp.MustCompile(`\*\*See\*\*[^.]*`)
+	sight   = regexp.MustCompile("`([^`]*)`")
 )
 
-// helpers start a server, as the reader does in another terminal, and press a button of the page.
+// helpers start a server, as the reader does in another terminal, and press a button of the
+// page, which puts a space after the name of a field.
 const helpers = `
+trap 'kill $server $! 2>&-' EXIT
 up() { until curl -s -o /dev/null localhost:$port/healthz 2>&-; do sleep 0.02; done; }
 start() {
 	[ "$server" ] && kill $server && wait $server
 	petstore -addr localhost:$port "$@" & server=$!; up
 }
-press() { up; curl -i -H "X-API-Key: demo-pro" -X $1 --json "$3" localhost:$port$2; }
+press() {
+	up; curl -i -H "X-API-Key: demo-pro" -X $1 --json '{"name":"Birds"}' localhost:$port$2 |
+		sed 's/":/": /g'
+}
 `
 
-func scenesOf(t *testing.T, document string) (all []scene) {
-	var now scene
-	end := func(shows ...string) {
-		now.shows = shows
-		all, now = append(all, now), scene{}
-	}
-	for _, p := range passagesOf(t, document) {
-		switch p.language {
-		case "sh":
-			now.run += p.text
-		case "console", "http", "json":
-			end(p.text)
-		case "":
-			for _, said := range prose.FindAllStringSubmatch(p.text, -1) {
-				switch flags, summary, command, sights := said[1], said[2], said[3], said[4]; {
-				case flags != "":
-					now.run += "start " + flags + "\n"
-				case summary != "":
-					now.run += pressOf(t, summary)
-				case command != "":
-					now.run += command + "\n"
-				case now.run != "": // otherwise another button was pressed
-					for _, sight := range seen.FindAllStringSubmatch(sights, -1) {
-						now.shows = append(now.shows, sight[1]+
-							prefixed("HTTP/1.1 ", sight[2])+prefixed(`"id":`, sight[3]))
-					}
-					end(now.shows...)
-				}
-			}
-		}
-	}
-	end()
-	return all
-}
+// A part of a document is a block of code, or what its prose tells the reader to run or to see.
+type part struct{ language, text string }
 
-func prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
-}
-
-// pressOf returns the command that sends what the page sends for an operation.
-func pressOf(t *testing.T, summary string) string {
-	for pattern, operation := range theDescription().operations {
-		if operation.Summary == summary {
-			request := strings.Replace(pattern, "{id}", "1", 1)
-			return fmt.Sprintf("press %s '%s'\n", request, aCategory)
-		}
-	}
-	t.Fatalf("no operation has the summary %s", summary)
-	return ""
-}
-
-// A passage of a document is prose or, with a language, a block of code.
-type passage struct{ language, text string }
-
-func passagesOf(t *testing.T, document string) (all []passage) {
+func partsOf(t *testing.T, document string) (all []part) {
 	t.Helper()
-	for i, text := range strings.Split("\n"+contentOf(t, document), "\n```") {
-		language := ""
+	text := command.ReplaceAllString(contentOf(t, document), "\n```sh\n$1\n```\n")
+	for pattern, o := range theDescription().operations {
+		press := "\n```sh\npress " + strings.Replace(pattern, "{id}", "1", 1) + "\n```\n"
+		text = strings.ReplaceAll(text, "Send under *"+o.Summary+"*", press)
+	}
+	text = sights.ReplaceAllStringFunc(text, func(said string) string {
+		return sight.ReplaceAllString(said, "\n```seen\n$1\n```\n")
+	})
+	for i, text := range strings.Split(text, "\n```") {
 		if i%2 == 1 {
-			language, text, _ = strings.Cut(text+"\n", "\n")
+			language, code, _ := strings.Cut(text+"\n", "\n")
+			all = append(all, part{language, code})
 		}
-		all = append(all, passage{language, text})
 	}
 	return all
 }
@@ -496,9 +427,7 @@ func passagesOf(t *testing.T, document string) (all []passage) {
 func freshClone(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
-	if err := os.CopyFS(filepath.Join(directory, "docs"), os.DirFS("docs")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(directory, "docs"), os.DirFS("docs")))
 	sources, _ := filepath.Glob("*.go")
 	for _, name := range append(sources, "go.mod", "go.sum") {
 		writeFile(t, filepath.Join(directory, name), contentOf(t, name))
@@ -514,9 +443,7 @@ func runIn(t *testing.T, directory, input, name string, args ...string) (string,
 		unavailable(t, name, err)
 	}
 	petstore, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -535,7 +462,7 @@ func runIn(t *testing.T, directory, input, name string, args ...string) (string,
 // test of it fail.
 func TestTesting(t *testing.T) {
 	files, setups := map[string]string{"in_process_test.go": inProcess}, []string{}
-	for _, p := range passagesOf(t, "docs/testing.md") {
+	for _, p := range partsOf(t, "docs/testing.md") {
 		name := regexp.MustCompile(`^(?:#|//) ([\w./]+)\n`).FindStringSubmatch(p.text)
 		if name != nil {
 			files[name[1]] = p.text
