@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,36 +13,7 @@ import (
 )
 
 func TestPlans(t *testing.T) {
-	for _, plan := range []struct {
-		name, key   string
-		minute, day int
-	}{
-		{"free", "free", 60, 1000}, {"pro", "pro", 300, 10_000},
-		{"business", "business", 1000, 100_000}, {"enterprise", "forty", 40, 100},
-	} {
-		t.Run(plan.name+" has its minute and its day", func(t *testing.T) {
-			inBubble(t, func(t *testing.T, s *service) {
-				end := time.Now().Add(24 * time.Hour)
-				for left := plan.minute - 1; left >= 0; left-- {
-					s.expectRates(plan.key, "200: %d of %d left, ends in 60 s", left, plan.minute)
-				}
-				equal(t, "status of one more", 429, s.get(plan.key).status)
-				passed := plan.minute
-				for passed < plan.day && time.Now().Before(end) {
-					time.Sleep(time.Minute)
-					for range plan.minute + 3 { // they are many, so they go without HTTP
-						if _, err := s.limits.count(plan.key, time.Now()); err == nil {
-							passed++
-						}
-					}
-				}
-				equal(t, "requests let through", plan.day, passed)
-				s.expectRates(plan.key, "429: 0 of %d left, ends in %d s, retry after %[2]d s",
-					plan.day, int(time.Until(end).Seconds()))
-			})
-		})
-	}
-	t.Run("each demo key has one", func(t *testing.T) {
+	t.Run("each demo key has the limits of its plan", func(t *testing.T) {
 		got := map[string][2]int{}
 		for key, a := range demoService(t).limits.accounts {
 			got[key] = [2]int{a.minute.limit, a.day.limit}
@@ -54,8 +23,8 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// A step of a scene in fake time is a wait, and then a request with a key and what it gets, as for
-// expectRates. A count of more than 1 first sends all but one of the requests.
+// A step of a scene in fake time is a number of requests with a key, each after a wait, and what
+// the last one gets, as for expectRates.
 type step struct {
 	wait      time.Duration
 	count     int
@@ -69,16 +38,24 @@ func playEach(t *testing.T, minute time.Duration, scenes map[string][]step) {
 			inBubble(t, func(t *testing.T, s *service) {
 				s.setLimits(keysFile(t), minute)
 				for _, step := range steps {
-					time.Sleep(step.wait)
 					for range step.count - 1 {
+						time.Sleep(step.wait)
 						s.get(step.key)
 					}
+					time.Sleep(step.wait)
 					s.expectRates(step.key, "%s", step.want)
 				}
 			})
 		})
 	}
 }
+
+// What the keys "one" and "both" get, which have one request a minute.
+const (
+	newMinute = "200: 0 of 1 left, ends in 60 s"
+	newDay    = "200: 0 of 1 left, ends in 86400 s"
+	banned    = "403: 0 of 1 left, ends in 300 s, retry after 300 s"
+)
 
 func TestWindows(t *testing.T) {
 	playEach(t, time.Minute, map[string][]step{
@@ -89,37 +66,34 @@ func TestWindows(t *testing.T) {
 			{432 * time.Second, 1, "free", "200: 59 of 60 left, ends in 60 s"},
 		},
 		"a day begins with the first request after the one before": {
-			{7 * time.Hour, 1, "both", "200: 0 of 1 left, ends in 86400 s"},
+			{7 * time.Hour, 1, "both", newDay},
 			{24*time.Hour - 1, 1, "both", "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
-			{1, 1, "both", "200: 0 of 1 left, ends in 86400 s"},
-			{77 * time.Hour, 1, "both", "200: 0 of 1 left, ends in 86400 s"},
+			{1, 1, "both", newDay},
+			{77 * time.Hour, 1, "both", newDay},
 		},
 		"what the minute refuses costs no day": {
-			{0, 1, "twice", "200: 0 of 1 left, ends in 60 s"},
-			{0, 1, "twice", "429: 0 of 1 left, ends in 60 s, retry after 60 s"},
+			{0, 1, "twice", newMinute},
+			{0, 9, "twice", "429: 0 of 1 left, ends in 60 s, retry after 60 s"},
 			{time.Minute, 1, "twice", "200: 0 of 2 left, ends in 86340 s"},
 		},
 		"what the day refuses costs no minute": {
 			{0, 30, "daily", "200: 0 of 30 left, ends in 86400 s"},
-			{24*time.Hour - 1, 5, "daily", "429: 0 of 30 left, ends in 1 s, retry after 1 s"},
-			{1, 30, "daily", "200: 0 of 30 left, ends in 86400 s"},
-			{0, 1, "daily", "429: 0 of 30 left, ends in 86400 s, retry after 86400 s"},
+			{24*time.Hour - 1, 1, "daily", "429: 0 of 30 left, ends in 1 s, retry after 1 s"},
+			{0, 100, "daily", "429: 0 of 30 left, ends in 1 s, retry after 1 s"},
+			{1, 1, "daily", "200: 29 of 30 left, ends in 86400 s"},
 		},
 		"the headers tell of the one with fewer left": {
 			{0, 40, "forty", "200: 0 of 40 left, ends in 60 s"},
-			{time.Minute, 39, "forty", "200: 1 of 40 left, ends in 60 s"},
+			{time.Minute, 1, "forty", "200: 39 of 40 left, ends in 60 s"},
+			{0, 38, "forty", "200: 1 of 40 left, ends in 60 s"},
 			{time.Minute, 1, "forty", "200: 20 of 100 left, ends in 86280 s"},
 		},
 		"on a tie they tell of the one that ends later": {
-			{0, 1, "both", "200: 0 of 1 left, ends in 86400 s"}, // the day
-			{0, 1, "twice", "200: 0 of 1 left, ends in 60 s"},
-			{24*time.Hour - 30*time.Second, 1, "twice", "200: 0 of 1 left, ends in 60 s"}, // minute
-		},
-		"of two spent ones they tell of the later to end": {
-			{0, 2, "both", "429: 0 of 1 left, ends in 86400 s, retry after 86400 s"},
-			{0, 1, "twice", "200: 0 of 1 left, ends in 60 s"},
-			{24*time.Hour - 30*time.Second, 2, "twice",
-				"429: 0 of 1 left, ends in 60 s, retry after 60 s"},
+			{0, 1, "both", newDay},
+			{0, 1, "both", "429: 0 of 1 left, ends in 86400 s, retry after 86400 s"},
+			{0, 1, "twice", newMinute},
+			{24*time.Hour - 30*time.Second, 1, "twice", newMinute}, // which ends after the day
+			{0, 1, "twice", "429: 0 of 1 left, ends in 60 s, retry after 60 s"},
 		},
 		"Reset is rounded up": {
 			{500 * time.Millisecond, 1, "free", "200: 59 of 60 left, ends in 61 s"},
@@ -185,24 +159,9 @@ func TestCounting(t *testing.T) {
 	})
 }
 
+// A client sends requests at random moments, for ten days, and waits when it has to. The messages
+// of refusals are in docs/openapi.json.
 func TestRefusals(t *testing.T) {
-	for _, test := range []struct{ rule, key, want string }{
-		{"name the minute", "free", "60 requests per minute"},
-		{"name the day", "daily", "30 requests per day"},
-		{"name the minute of the keyless", "wrong", "60 requests per minute"},
-	} {
-		t.Run(test.rule, func(t *testing.T) {
-			s := newService(t, "")
-			for range 60 {
-				s.get(test.key)
-			}
-			body, _ := io.ReadAll(s.do("GET /pets", "", "Authorization: Bearer "+test.key).Body)
-			equal(t, "error", "rate_limited: The limit of "+test.want+" has been reached; "+
-				"wait the number of seconds in Retry-After.", errorIn(body))
-		})
-	}
-
-	// A client sends requests at random moments, for ten days, and waits when it has to.
 	for rule, timeToWait := range map[string]func(rates) time.Duration{
 		"who waits for Retry-After is let through": func(got rates) time.Duration {
 			return time.Duration(got.retryAfter) * time.Second
@@ -222,7 +181,9 @@ func TestRefusals(t *testing.T) {
 					key := keys[random.IntN(len(keys))]
 					for range random.IntN(100) {
 						time.Sleep(time.Duration(random.Int64N(int64(time.Second / 2))))
-						if wait := timeToWait(s.get(key)); wait > 0 {
+						got := s.get(key)
+						equal(t, "who waits as told is banned", false, got.status == 403)
+						if wait := timeToWait(got); wait > 0 {
 							time.Sleep(wait)
 							equal(t, fmt.Sprint(key, " after ", wait), 200, s.get(key).status)
 							break
@@ -234,116 +195,79 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// expectStatuses sends requests with a key, one after each wait, and compares the statuses.
-func (s *service) expectStatuses(key string, wait time.Duration, want ...int) {
-	s.t.Helper()
-	var got []int
-	for range want {
-		time.Sleep(wait)
-		got = append(got, s.get(key).status)
-	}
-	equal(s.t, fmt.Sprintf("statuses with the key %s, one every %v", key, wait), want, got)
-}
-
 func TestBan(t *testing.T) {
-	nine := slices.Repeat([]int{429}, 9)
-	ten := append(slices.Clip(nine), 403)
-	tenStrikes := func(s *service) { s.expectStatuses("daily", time.Second, ten...) }
-	// Each test begins with the day of the key daily spent, and no strikes.
-	for rule, test := range map[string]func(*service){
-		"the tenth strike in a row bans, however rare they are": func(s *service) {
-			tenStrikes(s)
-			s.expectStatuses("daily", time.Hour, ten...)
+	playEach(t, time.Minute, map[string][]step{
+		"the tenth strike in a row bans, however rare they are": {
+			{0, 1, "both", newDay},
+			{time.Hour, 10, "both", banned},
 		},
-		"a burst is one strike, in whatever order it is counted": func(s *service) {
-			for i := range 1000 {
-				now := time.Now().Add(time.Duration(i%2) * time.Second / 2)
-				_, err := s.limits.count("daily", now)
-				expectCode(s.t, rateLimited, err)
-			}
-			s.expectStatuses("daily", time.Second, ten[1:]...)
+		"a burst is one strike": {
+			{0, 1000, "both", "429: 0 of 1 left, ends in 86400 s, retry after 86400 s"},
+			{time.Second, 9, "both", banned},
 		},
-		"a refusal within a second of a strike is none": func(s *service) {
-			s.expectStatuses("daily", 999*time.Millisecond, append(nine, ten...)...) // half of them
+		"a refusal within a second of a strike is none": {
+			{0, 1, "both", newDay},
+			{999 * time.Millisecond, 18, "both", // of which 9 are strikes
+				"429: 0 of 1 left, ends in 86383 s, retry after 86383 s"},
+			{time.Second, 1, "both", "403: 0 of 1 left, ends in 301 s, retry after 300 s"},
 		},
-		"a request that is let through clears the strikes": func(s *service) {
-			s.expectStatuses("one", 0, 200)
-			time.Sleep(50 * time.Second)
-			s.expectStatuses("one", time.Second, append(nine, 200)...)
-			s.expectStatuses("one", time.Second, ten...)
+		"a request that is let through clears the strikes": {
+			{0, 1, "one", newMinute},
+			{51 * time.Second, 1, "one", "429: 0 of 1 left, ends in 9 s, retry after 9 s"},
+			{time.Second, 8, "one", "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
+			{time.Second, 1, "one", newMinute},
+			{time.Second, 10, "one", banned},
 		},
-		"a request during it is no strike, and its end clears the strikes": func(s *service) {
-			tenStrikes(s)
-			s.expectStatuses("daily", time.Second, slices.Repeat([]int{403}, 299)...)
-			tenStrikes(s)
+		"a request during it is no strike, and its end clears the strikes": {
+			{0, 1, "both", newDay},
+			{time.Second, 10, "both", banned},
+			{time.Second, 299, "both", "403: 0 of 1 left, ends in 1 s, retry after 1 s"},
+			{time.Second, 10, "both", banned},
 		},
-		"its headers tell its end and the limit of the minute": func(s *service) {
-			tenStrikes(s)
-			s.expectRates("daily", "403: 0 of 100 left, ends in 300 s, retry after 300 s")
-			s.expectStatuses("free", 0, 200) // it spares other keys
-			time.Sleep(300*time.Second - 1)
-			s.expectRates("daily", "403: 0 of 100 left, ends in 1 s, retry after 1 s")
-			s.expectStatuses("daily", 1, 429)
+		"its headers tell its end and the limit of the minute": {
+			{0, 1, "one", newMinute},
+			{time.Second, 10, "one", banned},
+			{0, 1, "free", "200: 59 of 60 left, ends in 60 s"}, // it spares other keys
+			{300*time.Second - 1, 1, "one", "403: 0 of 1 left, ends in 1 s, retry after 1 s"},
+			{1, 1, "one", newMinute},
 		},
-		"a restart ends it and begins the windows anew": func(s *service) {
-			tenStrikes(s)
-			newService(s.t, "").expectRates("daily", "200: 29 of 30 left, ends in 86400 s")
-		},
-		"who waits as told is never banned": func(s *service) {
-			for range 100 {
-				s.expectStatuses("one", 0, 200, 429)
-				time.Sleep(time.Duration(s.get("one").retryAfter) * time.Second)
-			}
-		},
-		"who doubles the wait is never banned for the minute": func(s *service) {
-			s.expectStatuses("one", 0, 200)
+	})
+	t.Run("who doubles the wait is never banned for the minute", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s *service) {
 			for range 100 {
 				status := s.get("one").status
 				for wait := time.Second; status == 429; wait *= 2 {
 					time.Sleep(wait)
 					status = s.get("one").status
 				}
-				equal(s.t, "status after the waits", 200, status)
+				equal(t, "status after the waits", 200, status)
 			}
-		},
-		"who asks each second is banned within 20 seconds": func(s *service) {
+		})
+	})
+	t.Run("who asks each second is banned within 20 seconds, until a restart", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, s *service) {
 			for offset := range 60 { // from the beginning of the minute that is spent
-				s.setLimits(keysFile(s.t), time.Minute)
-				s.get("one")
+				s.setLimits(keysFile(t), time.Minute)
+				s.expectRates("one", newMinute)
 				time.Sleep(time.Duration(offset) * time.Second)
 				for seconds := 0; s.get("one").status != 403; seconds++ {
 					if seconds == 20 {
-						s.t.Fatalf("it takes longer from second %d of the minute on", offset)
+						t.Fatalf("it takes longer from second %d of the minute on", offset)
 					}
 					time.Sleep(time.Second)
 				}
 			}
-		},
-		"a stranger is never banned": func(s *service) {
-			s.expectStatuses("wrong", 0, slices.Repeat([]int{401}, 60)...)
-			s.expectStatuses("wrong", time.Second, slices.Repeat([]int{429}, 59)...)
-		},
-	} {
-		t.Run(rule, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, s *service) {
-				s.expectStatuses("daily", 0, slices.Repeat([]int{200}, 30)...)
-				test(s)
-			})
 		})
-	}
+	})
 }
 
 func TestKeylessRequests(t *testing.T) {
 	playEach(t, time.Minute, map[string][]step{
-		"get 401 for a minute of the Free plan and then 429": {
-			{30 * time.Second, 1, "wrong", "401: 59 of 60 left, ends in 60 s"},
-			{59 * time.Second, 59, "wrong", "401: 0 of 60 left, ends in 1 s"},
-			{0, 1, "wrong", "429: 0 of 60 left, ends in 1 s, retry after 1 s"},
+		"get 401 for a minute of the Free plan, then 429, and no ban": {
+			{0, 60, "wrong", "401: 0 of 60 left, ends in 60 s"},
+			{time.Second, 59, "wrong", "429: 0 of 60 left, ends in 1 s, retry after 1 s"},
+			{0, 1, "free", "200: 59 of 60 left, ends in 60 s"}, // they keep no valid key out
 			{time.Second, 1, "wrong", "401: 59 of 60 left, ends in 60 s"},
-		},
-		"do not keep a valid key out": {
-			{0, 61, "wrong", "429: 0 of 60 left, ends in 60 s, retry after 60 s"},
-			{0, 1, "free", "200: 59 of 60 left, ends in 60 s"},
 		},
 	})
 	t.Run("share one window and no memory", func(t *testing.T) {
@@ -370,20 +294,11 @@ func TestMinute(t *testing.T) {
 			{0, 61, "wrong", "429: 0 of 60 left, ends in 2 s, retry after 2 s"},
 			{2 * time.Second, 1, "wrong", "401: 59 of 60 left, ends in 2 s"},
 		},
-		"changes no day": {
-			{0, 1, "both", "200: 0 of 1 left, ends in 86400 s"},
-			{2 * time.Second, 1, "both", "429: 0 of 1 left, ends in 86398 s, retry after 86398 s"},
+		"is a fifth of a ban, and changes no day": {
+			{0, 1, "both", newDay},
+			{time.Second, 10, "both", "403: 0 of 1 left, ends in 10 s, retry after 10 s"},
+			{10 * time.Second, 1, "both", "429: 0 of 1 left, ends in 86380 s, retry after 86380 s"},
 		},
-	})
-	t.Run("is a fifth of a ban", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, s *service) {
-			s.setLimits(keysFile(t), 2*time.Second)
-			s.expectStatuses("daily", 0, slices.Repeat([]int{200}, 30)...)
-			s.expectStatuses("daily", time.Second, append(slices.Repeat([]int{429}, 9), 403)...)
-			s.expectRates("daily", "403: 0 of 100 left, ends in 10 s, retry after 10 s")
-			s.expectStatuses("daily", 10*time.Second-1, 403)
-			s.expectStatuses("daily", 1, 429)
-		})
 	})
 }
 
@@ -403,8 +318,8 @@ func TestKeysFile(t *testing.T) {
 		{"figures from 1 to 2147483647", plan(1, 1) + "|" + plan(1<<31-1, 1<<31-1), "<nil>"},
 		{"no keys", `[]`, "keys must have at least one entry."},
 		{"no array", `{"key":"secret","plan":"free"}`, "keys must be an array."},
-		{"malformed", "[x", "The JSON is malformed on line 1, at byte 2: " +
-			"invalid character 'x' looking for beginning of value."},
+		{"cut off", "[", "The JSON is malformed on line 1, at byte 1: " +
+			"unexpected end of JSON input."},
 		{"repeated key", `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`,
 			"2: The key appears twice."},
 		{"missing key", `[{"plan":"free"}]`, "1: key is missing; it must be a string."},
