@@ -20,7 +20,7 @@ import (
 
 // runHere calls run in this process, and waits until it serves. stop makes it end, and returns the
 // exit code and all that it printed.
-func runHere(t *testing.T, args ...string) (url string, stop func() (code int, printed string)) {
+func runHere(t *testing.T, args ...string) (p *process, stop func() (code int, printed string)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	reader, stderr := io.Pipe()
@@ -29,25 +29,13 @@ func runHere(t *testing.T, args ...string) (url string, stop func() (code int, p
 		code <- run(ctx, args, stderr)
 		stderr.Close()
 	}()
-	p := &process{pipe: reader}
+	p = &process{pipe: reader}
 	p.awaitURL(t)
-	return p.url, func() (int, string) {
+	return p, func() (int, string) {
 		cancel()
 		<-p.ended
 		return <-code, p.stderr.String()
 	}
-}
-
-// visit sends a GET with a key, and returns the response and its body.
-func visit(t *testing.T, url, key string) (*http.Response, string) {
-	t.Helper()
-	r, _ := http.NewRequest("GET", url, nil)
-	r.Header.Set("X-API-Key", key)
-	resp, err := http.DefaultClient.Do(r)
-	must(t, err)
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	return resp, string(body)
 }
 
 func TestHelp(t *testing.T) {
@@ -121,7 +109,6 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"wrong ratio", "-fail 2", 2, `invalid value "2" for flag -fail: must be M/N, such as 1/2`},
 		{"wrong origin", "-cors-origin x.example", 2, "-cors-origin must be a scheme and a host"},
 		{"wrong address", "-addr nonsense", 1, "address nonsense: missing port"},
-		{"wrong port", "-addr localhost:99999", 1, "address 99999: invalid port"},
 		{"port in use", "-data new.json -addr " + taken.Addr().String(), 1,
 			"; choose another address, such as -addr localhost:0"},
 		{"demo keys for others", "-addr :0,-addr 0.0.0.0:0,-addr [::]:0,-addr 192.0.2.1:0", 1,
@@ -129,7 +116,6 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"missing keys file", "-keys none.json", 1, "open none.json: "},
 		{"wrong keys file", "-keys gold.json", 1, "gold.json: keys, record 1: plan must be"},
 		{"wrong data file", "-data wrong.json", 1, "wrong.json: categories, record 1: name is"},
-		{"directory as data file", "-data .", 1, ". is not a regular file"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			for args := range strings.SplitSeq(test.args, ",") {
@@ -151,16 +137,16 @@ func TestFaultsAtTheStart(t *testing.T) {
 	})
 }
 
-// The server prints a URL where it answers, and where the keys count. Its description names it too.
+// The server prints a URL where it answers, and where the demo keys count. Its description names it
+// too.
 func TestAddresses(t *testing.T) {
-	keys := keysFile(t)
 	for _, test := range []struct{ rule, addr, keys, want string }{
 		{"localhost is printed", "localhost:0", "", "http://localhost:"},
 		{"a loopback address is printed", "127.0.0.1:0", "", "http://127.0.0.1:"},
 		{"an IPv6 address is printed in brackets", "[::1]:0", "", "http://[::1]:"},
-		{"no host is printed as localhost", ":0", keys, "http://localhost:"},
-		{"0.0.0.0 is printed as localhost", "0.0.0.0:0", keys, "http://localhost:"},
-		{"all of IPv6 is printed as localhost", "[::]:0", keys, "http://localhost:"},
+		{"no host is printed as localhost", ":0", keysFile(t), "http://localhost:"},
+		{"0.0.0.0 is printed as localhost", "0.0.0.0:0", keysFile(t), "http://localhost:"},
+		{"all of IPv6 is printed as localhost", "[::]:0", keysFile(t), "http://localhost:"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			listener, err := net.Listen("tcp", test.addr)
@@ -168,20 +154,20 @@ func TestAddresses(t *testing.T) {
 				t.Skip("this computer has no such address: ", err)
 			}
 			listener.Close()
-			key, inExample := "demo-free", "demo-free"
+			wantStatus, inExample := 200, "demo-free"
 			if test.keys != "" {
-				key, inExample = "big", "KEY"
+				wantStatus, inExample = 401, "KEY"
 			}
-			url, stop := runHere(t, "-addr", test.addr, "-data=", "-keys", test.keys)
-			equal(t, "begin of "+url, true, strings.HasPrefix(url, test.want))
-			resp, _ := visit(t, url+"/pets", key)
-			equal(t, "status", 200, resp.StatusCode)
-			_, described := visit(t, url+"/openapi.json", "")
-			equal(t, "described", true, strings.Contains(described, `"default": "`+url+`"`))
+			p, stop := runHere(t, "-addr", test.addr, "-data=", "-keys", test.keys)
+			equal(t, "begin of "+p.url, true, strings.HasPrefix(p.url, test.want))
+			status, _ := p.do(t, "GET /pets", "")
+			equal(t, "status with a demo key", wantStatus, status)
+			_, described := p.do(t, "GET /openapi.json", "")
+			equal(t, "described", true, strings.Contains(described, `"default": "`+p.url+`"`))
 			code, printed := stop()
 			equal(t, "exit code", 0, code)
 			equal(t, "output", fmt.Sprintf("Petstore API: %s\nReference:    %[1]s/\nTry:          "+
-				"curl -i -H \"Authorization: Bearer %s\" %[1]s/pets\n", url, inExample), printed)
+				"curl -i -H \"Authorization: Bearer %s\" %[1]s/pets\n", p.url, inExample), printed)
 		})
 	}
 	t.Run("a name is printed as its address with the demo keys", func(t *testing.T) {
@@ -191,31 +177,30 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// What a GET /pets with the key demo-free gets or leaves with each flag of the store and the
-// limits, and with two of the options. What the options do is in handlers_test.go.
+// What a POST gets or leaves with some of the flags. What the options do is in handlers_test.go.
 func TestFlags(t *testing.T) {
-	keys := keysFile(t)
 	for _, test := range []struct{ rule, flags, want string }{
-		{"none is needed", "", "200, a minute of 60 s, files: petstore.json"},
-		{"data", "-data my.json", "200, a minute of 60 s, files: my.json"},
-		{"keys", "-data= -keys " + keys, "401, a minute of 60 s, files: "},
-		{"minute", "-data= -minute 10s", "200, a minute of 10 s, files: "},
-		{"fail", "-data= -fail 1/1", "503, a minute of 60 s, files: "},
-		{"v", "-data= -v", `200, a minute of 60 s, files: , logged GET "/pets" 200`},
+		{"none is needed", "", "201, minute 60 s, files [petstore.json], log "},
+		{"data names the file", "-data my.json", "201, minute 60 s, files [my.json], log "},
+		{"data may name none", "-data=", "201, minute 60 s, files [], log "},
+		{"minute", "-data= -minute 10s", "201, minute 10 s, files [], log "},
+		{"fail", "-data= -fail 1/1", "503, minute 60 s, files [], log "},
+		{"v", "-data= -v", `201, minute 60 s, files [], log POST "/categories" 201`},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			args := append([]string{"-addr", "localhost:0"}, strings.Fields(test.flags)...)
-			url, stop := runHere(t, args...)
-			resp, _ := visit(t, url+"/pets", "demo-free")
-			minute := (ratesOf(resp).resetIn + 5) / 10 * 10 // rounded
-			files := strings.Join(namesIn(t, "."), " ")
-			got := fmt.Sprintf("%d, a minute of %d s, files: %s", resp.StatusCode, minute, files)
+			p, stop := runHere(t, args...)
+			status, _ := p.do(t, "POST /categories", aCategory)
+			keyless, err := http.Get(p.url + "/pets")
+			must(t, err)
+			keyless.Body.Close()
+			minute := (ratesOf(keyless).resetIn + 5) / 10 * 10 // rounded
+			files := namesIn(t, ".")
 			_, printed := stop()
-			if logged := regexp.MustCompile(`GET "/pets" \d+`).FindString(printed); logged != "" {
-				got += ", logged " + logged
-			}
-			equal(t, "outcome", test.want, got)
+			logged := regexp.MustCompile(`POST "/categories" \d+`).FindString(printed)
+			equal(t, "outcome", test.want,
+				fmt.Sprintf("%d, minute %d s, files %s, log %s", status, minute, files, logged))
 		})
 	}
 }
@@ -369,8 +354,6 @@ func TestSlowClients(t *testing.T) {
 		{"10 s to read a response", request, "", false, 0, 10 * time.Second},
 		{"10 s and the delay to read one", request, "", false, 8 * time.Second, 18 * time.Second},
 		{"60 s without a request", request, "", true, 0, time.Minute},
-		// The time of a second request counts from its fourth byte.
-		{"5 s for a second header", request, getPets, true, 0, 9 * time.Second},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			withConnection(t, test.delay, func(t *testing.T, c connection) {
@@ -405,7 +388,6 @@ func TestBodyHeldBack(t *testing.T) {
 	const (
 		waits = asBig + "Content-Length: 1000\r\nExpect: 100-continue\r\n"
 		slow  = asBig + "Content-Length: 1000000\r\n"
-		text  = "Content-Type: text/plain\r\n"
 	)
 	for _, test := range []struct {
 		rule, request string
@@ -413,17 +395,14 @@ func TestBodyHeldBack(t *testing.T) {
 	}{
 		{"a body that is needed is asked for", "POST /pets" + waits, 100},
 		{"an operation without a body", "GET /pets" + waits, 200},
-		{"an open path", "GET /healthz" + waits, 200},
 		{"a wrong id in the path", "PUT /pets/x" + waits, 400},
 		{"no key", "POST /pets" + waits + "Authorization: Bearer wrong\r\n", 401},
 		{"a limit that is used up", "POST /pets" + waits + "Authorization: Bearer one\r\n", 429},
 		{"a path that does not exist", "POST /nothing" + waits, 404},
 		{"a wrong method", "PATCH /pets" + waits, 405},
-		{"a wrong type", "POST /pets" + waits + text, 415},
+		{"a wrong type", "POST /pets" + waits + "Content-Type: text/plain\r\n", 415},
 		{"a length over the limit", "PATCH /inventory/1" + slow + "Expect: 100-continue\r\n", 413},
-		{"a slow body for no path", "POST /nothing" + slow, 404},
 		{"a slow body that is too large", "POST /pets" + slow, 413},
-		{"a slow body of a wrong type", "POST /pets" + slow + text, 415},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			withConnection(t, 0, func(t *testing.T, c connection) {
