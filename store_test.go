@@ -30,113 +30,86 @@ func expectSaved(t testing.TB, s *Store) {
 }
 
 // saveCategory adds a category, as the handler of an operation does.
-func saveCategory(s *Store, name string) error {
-	_, err := update(s, Category{Name: name}, (*state).addCategory)
+func saveCategory(s *Store) error {
+	_, err := update(s, Category{Name: "Birds"}, (*state).addCategory)
 	return err
 }
 
-// expectCode expects an error with this code.
-func expectCode(t testing.TB, want code, err error) {
-	t.Helper()
-	if e, ok := errors.AsType[*Error](err); !ok || e.Code != want.name {
-		t.Errorf("error %v, want %s", err, want.name)
-	}
-}
+// A change is a request that changes the store. With its id in the place of ID, it succeeds on the
+// sample.
+type change struct{ id, request, body string }
 
-// A change is a request that changes the store. With its id, it succeeds on the sample.
-type change struct{ name, id, request, body string }
-
-// with returns the request and its body with an id in the place of ID.
 func (c change) with(id string) (request, body string) {
 	return strings.ReplaceAll(c.request, "ID", id), strings.ReplaceAll(c.body, "ID", id)
 }
 
 var changes = []change{
-	{"adding a category", "", "POST /categories", aCategory},
-	{"replacing a category", "1", "PUT /categories/ID", aCategory},
-	{"removing a category", "4", "DELETE /categories/ID", ""},
-	{"adding a pet", "2", "POST /pets", `{"name":"Kiwi","categoryId":ID}`},
-	{"replacing a pet", "2", "PUT /pets/ID", `{"name":"Kiwi","categoryId":ID}`},
-	{"setting a stock", "2", "PATCH /inventory/ID", `{"quantity":77}`},
-	{"removing a pet", "3", "DELETE /pets/ID", ""},
-	{"adding an order", "1", "POST /store/orders", `{"petId":ID}`},
-	{"replacing an order", "2", "PUT /store/orders/ID", `{}`},
-	{"completing an order", "2", "PUT /store/orders/ID", `{"petId":ID,"complete":true}`},
-	{"canceling an order", "2", "DELETE /store/orders/ID", ""},
+	{"", "POST /categories", aCategory},
+	{"1", "PUT /categories/ID", aCategory},
+	{"4", "DELETE /categories/ID", ""},
+	{"2", "POST /pets", `{"name":"Kiwi","categoryId":ID}`},
+	{"2", "PUT /pets/ID", `{"name":"Kiwi","categoryId":ID}`},
+	{"2", "PATCH /inventory/ID", `{"quantity":77}`},
+	{"3", "DELETE /pets/ID", ""},
+	{"1", "POST /store/orders", `{"petId":ID}`},
+	{"2", "PUT /store/orders/ID", `{}`},
+	{"2", "PUT /store/orders/ID", `{"petId":ID,"complete":true}`},
+	{"2", "DELETE /store/orders/ID", ""},
 }
 
-// eachState calls check with the states before and after many changes, of which some are refused.
-// before is the snapshot that was made of old at that time.
-func eachState(t *testing.T, check func(before string, old, now state)) {
-	t.Helper()
+// What is true of the states between many changes, of which some are refused.
+func TestState(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := newService(t, "")
+	var states []state
+	var snapshots []string // each made when its state was the current one
 	for range 200 {
-		old, test := s.store.view(), changes[random.IntN(len(changes))]
-		before := snapshotOf(t, old)
-		s.do(test.with(fmt.Sprint(1 + random.Int64N(old.pets.lastID))))
-		check(before, old, s.store.view())
+		now := s.store.view()
+		states, snapshots = append(states, now), append(snapshots, snapshotOf(t, now))
+		test := changes[random.IntN(len(changes))]
+		s.do(test.with(fmt.Sprint(1 + random.Int64N(now.pets.lastID))))
 	}
-}
-
-func TestState(t *testing.T) {
 	t.Run("stays as it was for who holds it while writers go on", func(t *testing.T) {
-		eachState(t, func(before string, old, _ state) {
-			equal(t, "the old state", before, snapshotOf(t, old))
-		})
+		for i, old := range states {
+			equal(t, "the old state", snapshots[i], snapshotOf(t, old))
+		}
 	})
 	t.Run("has no pet without its category and no order without its pet", func(t *testing.T) {
-		eachState(t, func(_ string, _, now state) {
-			equal(t, "it can be read again", true, checkSnapshot(t, []byte(snapshotOf(t, now))))
-		})
+		for _, snapshot := range snapshots {
+			equal(t, "it can be read again", true, checkSnapshot(t, []byte(snapshot)))
+		}
 	})
 	t.Run("keeps complete orders", func(t *testing.T) {
-		eachState(t, func(_ string, old, now state) {
-			for _, order := range old.orders.records {
-				after, err := now.orders.get(order.id)
+		for i, next := range states[1:] {
+			for _, order := range states[i].orders.records {
+				after, err := next.orders.get(order.id)
 				if order.value.Complete && (err != nil || !after.value.Complete) {
 					t.Errorf("order %d is gone or open", order.id)
 				}
 			}
-		})
+		}
 	})
 }
 
 func TestUpdate(t *testing.T) {
 	s := freshService(t)
-	before := snapshotOf(t, s.store.view())
-	// removePet removes pet 5, does something else before that is saved, and fails.
-	removePet := func(then func()) error {
-		_, err := update(s.store, 5, func(next *state, id int64) (*record[storedPet], error) {
-			next.removePet(id)
-			then()
-			return nil, newError(inUse, "This fails.")
-		})
-		return err
-	}
-	expectUnchanged := func(t *testing.T) {
-		t.Helper()
-		equal(t, "the state", before, snapshotOf(t, s.store.view()))
-		expectSaved(t, s.store)
-	}
-	t.Run("a panic is a 500, changes nothing and is logged with its stack", func(t *testing.T) {
-		s.t = t
+	t.Run("a panic is a 500, changes nothing, is logged, and no read sees it", func(t *testing.T) {
+		before := snapshotOf(t, s.store.view())
+		remove := func(next *state, id int64) (*record[Category], error) {
+			next.removeCategory(id)
+			s.expect("GET /categories/4", "", 200, fish)
+			panic("boom")
+		}
 		s.mux.HandleFunc("/boom", func(w http.ResponseWriter, r *http.Request) {
 			s.serveAPI(w, r, methods{"POST": func(*http.Request) response {
-				return failed(removePet(func() { panic("boom") }))
+				return respond(update(s.store, 4, remove))
 			}})
 		})
 		s.expect("POST /boom", "", 500, "internal_error: ")
 		logged := regexp.MustCompile(`(?s)^panic: boom\ngoroutine .*store_test\.go:`)
 		equal(t, "it is logged", true, logged.MatchString(s.log.String()))
-		expectUnchanged(t)
-	})
-	t.Run("reads go on during a write, and see nothing of one that fails", func(t *testing.T) {
-		s.t = t
-		expectCode(t, inUse, removePet(func() {
-			s.expect("GET /inventory/5", "", 200, `{"petId":5,"quantity":12,"status":"available"}`)
-		}))
-		expectUnchanged(t)
+		equal(t, "the state", before, snapshotOf(t, s.store.view()))
+		expectSaved(t, s.store)
 	})
 	t.Run("each write is in the file when it is acknowledged", func(t *testing.T) {
 		for _, test := range changes {
@@ -150,7 +123,7 @@ func TestUpdate(t *testing.T) {
 		for range 8 {
 			writers.Go(func() {
 				for range 5 {
-					equal(t, "error", nil, saveCategory(s.store, "Birds"))
+					equal(t, "error", nil, saveCategory(s.store))
 					snapshotOf(t, s.store.view()) // a race detector sees both
 				}
 			})
@@ -159,26 +132,12 @@ func TestUpdate(t *testing.T) {
 		equal(t, "new categories", 8*5, len(s.store.view().categories.records)-first)
 		expectSaved(t, s.store)
 	})
-	t.Run("without a file nothing is written", func(t *testing.T) {
-		t.Chdir(t.TempDir())
-		newService(t, "").expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
-		equal(t, "files", []string(nil), namesIn(t, "."))
-	})
 }
 
 func TestSnapshot(t *testing.T) {
 	t.Run("is one record a line, and at first the sample", func(t *testing.T) {
 		s := freshService(t)
 		equal(t, "the file", contentOf(t, "docs/sample.json"), contentOf(t, s.store.path))
-	})
-	t.Run("the sample has something of everything", func(t *testing.T) {
-		for part, want := range map[string]int{
-			`"name"`: 4 + 5, `"complete":false`: 1, `"complete":true`: 1,
-			`"status":"available"`: 3, `"status":"pending"`: 1, `"status":"sold"`: 1,
-			`"quantity":0}`: 1, `"categoryId":3`: 1, `"categoryId":4`: 0,
-		} {
-			equal(t, part, want, strings.Count(string(sample), part))
-		}
 	})
 	t.Run("has each record as clients get it, and the stock behind a pet", func(t *testing.T) {
 		for _, target := range []string{"/categories", "/pets", "/store/orders"} {
@@ -230,46 +189,33 @@ func FuzzSnapshot(f *testing.F) {
 }
 
 func TestRestart(t *testing.T) {
-	strange := string(encode(" <&> \x01\t\x7f \u2028\u202e\u200d\ufeff \U0001f436 e\u0301 \u0041 "))
-	s := freshService(t)
-	s.expect("POST /categories", `{"name":`+strange+`,"description":""}`, 201,
-		`{"id":5,"name":`+strange+`,"description":""}`)
-	s.do("POST /pets", `{"name":"Luna","categoryId":5,"status":"sold"}`)
-	s.do("PATCH /inventory/6", `{"quantity":9}`)
-	s.expect("PUT /store/orders/2", `{"shipDate":"2030-01-01T00:00:00.123456789+01:00"}`, 200,
-		`{"id":2,"shipDate":"2030-01-01T00:00:00.123456789+01:00","complete":false}`)
-	equal(t, "after a restart", snapshotOf(t, s.store.view()),
-		snapshotOf(t, newService(t, s.store.path).store.view()))
+	t.Run("reads what was saved", func(t *testing.T) {
+		s := freshService(t)
+		for _, test := range changes {
+			s.do(test.with(test.id))
+		}
+		s.expect("POST /categories", strange, 201, `{"id":6,`+strange[1:])
+		s.do("POST /store/orders", `{"shipDate":"2030-01-01T00:00:00.123456789+01:00"}`)
+		equal(t, "after a restart", snapshotOf(t, s.store.view()),
+			snapshotOf(t, newService(t, s.store.path).store.view()))
+	})
 }
 
 func TestIDs(t *testing.T) {
-	for _, test := range []struct{ kind, last, path, body string }{
-		{"categories", "lastCategoryId", "/categories", aCategory},
-		{"pets", "lastPetId", "/pets", `{"name":"Kiwi","categoryId":1}`},
-		{"orders", "lastOrderId", "/store/orders", `{}`},
+	for _, test := range []struct{ last, path, body string }{
+		{"lastCategoryId", "/categories", aCategory},
+		{"lastPetId", "/pets", newKiwi},
+		{"lastOrderId", "/store/orders", `{}`},
 	} {
-		file := `{"categories":[{"id":1,"name":"c"}],"` + test.last + `":`
-		create := func(s *service) (path string) {
-			return s.do("POST "+test.path, test.body).Header.Get("Location")
-		}
-		t.Run("of "+test.kind+" are never used again", func(t *testing.T) {
-			s := serviceOn(t, file+"6}")
-			equal(t, "the first", test.path+"/7", create(s))
-			s.expect("DELETE "+test.path+"/7", "", 204, "")
-			equal(t, "the next one", test.path+"/8", create(s))
-			s.expect("DELETE "+test.path+"/8", "", 204, "")
-			equal(t, "after a restart", test.path+"/9", create(newService(t, s.store.path)))
-		})
-		t.Run("of "+test.kind+" end at 2147483647", func(t *testing.T) {
-			s := serviceOn(t, file+"2147483646}")
-			last := test.path + "/2147483647"
-			equal(t, "the last one", last, create(s))
-			for range 2 {
-				s.expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
-				s = newService(t, s.store.path)
-				s.expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
-				s.do("DELETE "+last, "")
+		t.Run(test.last+" rises to 2147483647, and no id is used again", func(t *testing.T) {
+			s := serviceOn(t, `{"categories":[{"id":1,"name":"c"}],"`+test.last+`":2147483644}`)
+			for id := 2147483645; id <= 2147483647; id++ {
+				path := fmt.Sprint(test.path, "/", id)
+				equal(t, "path", path, s.do("POST "+test.path, test.body).Header.Get("Location"))
+				s.expect("DELETE "+path, "", 204, "")
 			}
+			s.expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
+			newService(t, s.store.path).expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
 		})
 	}
 }
@@ -285,30 +231,26 @@ func TestEditedFile(t *testing.T) {
 			{"quantity": 5, "id": 9, "categoryId": 2, "name": "r", "status": "pending"},
 			{"id": 3, "name": "q", "categoryId": 2, "status": "sold", "quantity": 4}],
 		"categories": [{"id": 2, "name": "c"}]}`)
-	t.Run("may have its lists, records and fields in any order", func(t *testing.T) {
-		s.t = t
-		s.expect("GET /pets", "", 200, `[{"id":3,"name":"q","categoryId":2,"status":"sold"},
+	for _, test := range []row{
+		{"may have its lists, records and fields in any order", "GET /pets", ``, 200,
+			`[{"id":3,"name":"q","categoryId":2,"status":"sold"},
 			{"id":9,"name":"r","categoryId":2,"status":"pending"},
-			{"id":700,"name":"p","categoryId":2,"status":"available"}]`)
-	})
-	t.Run("may leave out what has a default", func(t *testing.T) {
-		s.t = t
-		s.expect("GET /inventory/700", "", 200, `{"petId":700,"quantity":0,"status":"available"}`)
-		s.expect("GET /store/orders", "", 200, `[{"id":9,"petId":700,"complete":false}]`)
-	})
-	t.Run("may have a last id above its records, below them or none", func(t *testing.T) {
-		s.t = t
-		s.expect("POST /store/orders", `{}`, 201, `{"id":13,"complete":false}`)
-		s.expect("POST /pets", `{"name":"n","categoryId":2}`, 201,
-			`{"id":701,"name":"n","categoryId":2,"status":"available"}`)
-		s.expect("POST /categories", aCategory, 201, `{"id":3,"name":"Birds"}`)
-	})
-	t.Run("may have nothing but braces", func(t *testing.T) {
-		s := serviceOn(t, "{}")
-		for _, target := range []string{"/pets", "/categories", "/store/orders", "/inventory"} {
-			s.expect("GET "+target, "", 200, "[]")
-		}
-	})
+			{"id":700,"name":"p","categoryId":2,"status":"available"}]`},
+		{"may leave out a stock and a status", "GET /inventory/700", ``, 200,
+			`{"petId":700,"quantity":0,"status":"available"}`},
+		{"may leave out what is false", "GET /store/orders", ``, 200,
+			`[{"id":9,"petId":700,"complete":false}]`},
+		{"may have a last id above its records", "POST /store/orders", `{}`, 201,
+			`{"id":13,"complete":false}`},
+		{"may have a last id below its records", "POST /pets", `{"name":"n","categoryId":2}`, 201,
+			`{"id":701,"name":"n","categoryId":2,"status":"available"}`},
+		{"may have no last id", "POST /categories", aCategory, 201, `{"id":3,"name":"Birds"}`},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s.t = t
+			s.expect(test.request, test.body, test.status, test.want)
+		})
+	}
 }
 
 // expectRefused expects that a file with this content stops the start with one line, which names
@@ -340,28 +282,20 @@ func TestBrokenFile(t *testing.T) {
 	for _, test := range []struct{ list, fault, text, want string }{ // without a list, of the file
 		{"", "empty", "", "The JSON is empty."},
 		{"", "byte order mark", "\ufeff{}", "The JSON begins with a byte order mark"},
-		{"", "cut off", "{\n ", malformed + "2, at byte 1: unexpected end of JSON input."},
 		{"", "malformed", "{\n\"pets\":[\n{\"id\":1,,}]}", malformed + "3, at byte 9: invalid ch"},
-		{"", "not UTF-8", "{\n\"pets\":[{\"name\":\"\xff\"}]}", malformed + "2, at byte 18: inva"},
 		{"", "null", "null", "The JSON must be a single object."},
 		{"", "pets an object", `{"pets":{}}`, "pets must be an array."},
 		{"", "orders null", `{"orders":null}`, "orders must be an array."},
 		{"", "last id above", `{"lastCategoryId":2147483648}`, lastIDs},
 		{"", "last id below", `{"lastOrderId":-1}`, lastIDs},
 		{"", "unknown list", `{"inventory":[]}`, `The field "inventory" is unknown`},
-		{"", "other letter case", `{"Pets":[]}`, `The field "Pets" is unknown`},
 		{"", "list given twice", `{"pets":[],"pets":[]}`, `The field "pets" appears twice`},
 
 		{"categories", "null", `null`, "The JSON must be a single object."},
-		{"categories", "name null", `{"id":2,"name":null}`, "name must be a string."},
 		{"categories", "field twice", `{"id":2,"id":2}`, `The field "id" appears twice`},
 		{"categories", "id above", `{"id":2147483648,"name":"c"}`, "id must be from 1 to 214748"},
 		{"categories", "no id", `{"name":"c"}`, "id must be from 1 to 2147483647."},
-		{"pets", "no id", `{"name":"p","categoryId":1}`, "id must be from 1"},
-		{"orders", "no id", `{"complete":true}`, "id must be from 1"},
 		{"categories", "id of another", `{"id":1,"name":"c"}`, "Another record has the id 1."},
-		{"pets", "id of another", `{"id":1,"name":"p","categoryId":1}`, "Another record"},
-		{"orders", "id of another", `{"id":1}`, "Another record has the id 1."},
 		{"pets", "category missing", `{"id":2,"name":"p","categoryId":2}`, "categoryId 2 does not"},
 		{"pets", "stock below 0", `{"id":2,"name":"p","categoryId":1,"quantity":-1}`, "quantity m"},
 		{"pets", "unknown field", `{"id":2,"color":1}`, `The field "color" is unknown`},
@@ -377,7 +311,7 @@ func TestBrokenFile(t *testing.T) {
 		})
 	}
 	t.Run("is told in the words that a body gets", func(t *testing.T) {
-		for _, record := range []string{`{"name":5}`, `{"name":"c","color":1}`, `[]`, `{}`} {
+		for _, record := range []string{`{"name":5}`, `{"name":"c","color":1}`, `[]`} {
 			body, _ := io.ReadAll(newService(t, "").do("POST /categories", record).Body)
 			_, message, _ := strings.Cut(errorIn(body), ": ")
 			expectRefused(t, `{"categories":[`+record+`]}`, "categories, record 1: "+message)
@@ -389,14 +323,11 @@ func TestBrokenFile(t *testing.T) {
 // the path, and leaves no file.
 func TestRefusedPath(t *testing.T) {
 	t.Chdir(t.TempDir())
-	writeFile(t, "plain", "")
 	must(t, os.Mkdir("directory", 0o755))
 	for _, test := range []struct{ rule, path, want string }{
 		{"a directory", "directory", " is not a regular file"},
 		{"a device", os.DevNull, " is not a regular file"},
 		{"in no directory", "none/petstore.json", ""},
-		{"in a plain file", "plain/petstore.json", ""},
-		{"a name too long", strings.Repeat("x", 300), ""},
 		{"a name too long for a temporary file", strings.Repeat("x", 250), ""},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
@@ -405,7 +336,7 @@ func TestRefusedPath(t *testing.T) {
 			if !strings.Contains(got, test.path+test.want) || strings.Contains(got, "JSON") {
 				t.Errorf("error %s", got)
 			}
-			equal(t, "files", []string{"directory", "plain"}, namesIn(t, "."))
+			equal(t, "files", []string{"directory"}, namesIn(t, "."))
 		})
 	}
 }
@@ -425,7 +356,7 @@ func TestDataFile(t *testing.T) {
 		}
 		expectMode(0o600)
 		for _, mode := range []fs.FileMode{0o644, 0o666, 0o440} {
-			must(t, errors.Join(os.Chmod(s.path, mode), saveCategory(s, "Birds")))
+			must(t, errors.Join(os.Chmod(s.path, mode), saveCategory(s)))
 			expectMode(mode)
 		}
 	})
@@ -446,9 +377,7 @@ func TestDataFile(t *testing.T) {
 	t.Run("has nothing to do with what a killed server left", func(t *testing.T) {
 		path := freshPath(t)
 		writeFile(t, path+".saving-1", "half of it")
-		for range 2 {
-			must(t, saveCategory(newService(t, path).store, "Birds"))
-		}
+		must(t, saveCategory(newService(t, path).store))
 		equal(t, "the leftover", "half of it", contentOf(t, path+".saving-1"))
 		equal(t, "files", []string{"petstore.json", "petstore.json.saving-1"},
 			namesIn(t, filepath.Dir(path)))
@@ -468,7 +397,7 @@ func TestFailedSave(t *testing.T) {
 	before := snapshotOf(t, s.store.view())
 	mend := breakDisk(t, s.store.path)
 	for _, test := range changes {
-		t.Run("undoes "+test.name+" with one line in the log", func(t *testing.T) {
+		t.Run("undoes "+test.request+" with one line in the log", func(t *testing.T) {
 			s.t = t
 			s.log.Reset()
 			request, body := test.with(test.id)
@@ -490,6 +419,9 @@ func TestFailedSave(t *testing.T) {
 		expectSaved(t, s.store)
 	})
 }
+
+const changed = "Another program has changed the data file, so this change was not saved; " +
+	"restart the server to read the file."
 
 // A file that another program has changed is left alone, and writes are refused until a restart.
 func TestChangedFile(t *testing.T) {
@@ -518,9 +450,7 @@ func TestChangedFile(t *testing.T) {
 			for range 2 {
 				s.log.Reset()
 				s.expect("POST /categories", aCategory, 503, "file_changed: ")
-				equal(t, "log", "save failed: Another program has changed the data file, so "+
-					"this change was not saved; restart the server to read the file.\n",
-					s.log.String())
+				equal(t, "log", "save failed: "+changed+"\n", s.log.String())
 			}
 			s.expect("GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`)
 			equal(t, "the file", theirs, contentOf(t, path))
@@ -534,7 +464,7 @@ func TestChangedFile(t *testing.T) {
 		path := freshPath(t)
 		starting := &Store{path: path}
 		writeFile(t, path, "{}")
-		expectCode(t, fileChanged, starting.replaceFile(new(state)))
+		equal(t, "error", changed, fmt.Sprint(starting.replaceFile(new(state))))
 		equal(t, "the file", "{}", contentOf(t, path))
 	})
 }
@@ -544,34 +474,32 @@ func TestChangedFile(t *testing.T) {
 func TestTwoServersOnOneFile(t *testing.T) {
 	path := freshPath(t)
 	stores := []*Store{newService(t, path).store, newService(t, path).store}
-	var writers, reader sync.WaitGroup
-	var done atomic.Bool
-	reader.Go(func() {
-		for !done.Load() {
-			data, err := os.ReadFile(path)
-			if _, fault := parse(data); err == nil && fault != nil {
-				t.Errorf("the file is torn: %v", fault)
-				return
-			}
-		}
-	})
+	var writers sync.WaitGroup
 	for _, s := range stores {
 		writers.Go(func() {
 			for range 30 {
-				saveCategory(s, "Birds")
+				saveCategory(s)
 			}
 		})
 	}
-	writers.Wait()
-	done.Store(true)
-	reader.Wait()
+	var done atomic.Bool
+	go func() {
+		writers.Wait()
+		done.Store(true)
+	}()
+	for !done.Load() {
+		data, err := os.ReadFile(path)
+		if _, fault := parse(data); err == nil && fault != nil {
+			t.Fatalf("the file is torn: %v", fault)
+		}
+	}
 	owners := 0
 	for _, s := range stores {
-		if err := saveCategory(s, "Fish"); err == nil {
+		if err := saveCategory(s); err == nil {
 			owners++
 			expectSaved(t, s)
 		} else {
-			expectCode(t, fileChanged, err)
+			equal(t, "error", changed, err.Error())
 		}
 	}
 	equal(t, "servers that can save", 1, owners)
