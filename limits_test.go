@@ -317,7 +317,7 @@ func TestKeysFile(t *testing.T) {
 		{"visible ASCII", free("!~"), "<nil>"},
 		{"figures from 1 to 2147483647", plan(1, 1) + "|" + plan(1<<31-1, 1<<31-1), "<nil>"},
 		{"no keys", `[]`, "keys must have at least one entry."},
-		{"no array", `{"key":"secret","plan":"free"}`, "keys must be an array."},
+		{"no array", `{"key":"secret","plan":"free"}|null`, "keys must be an array."},
 		{"cut off", "[", "The JSON is malformed on line 1, at byte 1: " +
 			"unexpected end of JSON input."},
 		{"repeated key", `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`,
