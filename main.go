@@ -19,8 +19,8 @@
 //		demo-free, demo-pro, demo-business and demo-enterprise. They are valid only in requests to
 //		localhost or an IP address.
 //	-minute DURATION
-//		Make a rate-limit minute last this long, from 1s to 1m (default 1m), so that a test need not
-//		wait for a real one. A ban lasts five of these minutes.
+//		Make a rate-limit minute last this long, from 1s to 1m (default 1m), so that a test need
+//		not wait for a real one. A ban lasts five of these minutes.
 //	-cors-origin ORIGIN
 //		Let web pages from this origin, such as https://example.com, call the API. With the demo
 //		keys, pages on this computer always can.
@@ -29,8 +29,8 @@
 //	-fail M/N
 //		Fail the first M of every N API requests with a 503, and change nothing.
 //	-drop M/N
-//		Close the connection without a response for the first M of every N successful API requests.
-//		Their changes are saved.
+//		Close the connection without a response for the first M of every N successful API
+//		requests. Their changes are saved.
 //	-v
 //		Log each request: method, path, status and duration.
 //
