@@ -97,7 +97,7 @@ func TestUpdate(t *testing.T) {
 		before := snapshotOf(t, s.store.view())
 		remove := func(next *state, id int64) (*record[Category], error) {
 			next.removeCategory(id)
-			s.expect("GET /categories/4", "", 200, fish)
+			equal(t, "a read during the change", 200, s.do("GET /categories/4", "").StatusCode)
 			panic("boom")
 		}
 		s.mux.HandleFunc("/boom", func(w http.ResponseWriter, r *http.Request) {
