@@ -453,7 +453,7 @@ func TestFailDropAndDelay(t *testing.T) {
 		{"open paths are spared", "-delay 3s -fail 1/1 -drop 1/1", "GET /healthz", "200"},
 		{"fail 2/3 fails two of three", "-fail 2/3", three + "POST /x; PUT /x; PUT /x; HEAD /x",
 			"503 503 200 503 503 404 503"},
-		{"fail counts all keys together", "-fail 1/2", "GET /pets; GET /pets free; GET /pets pro",
+		{"fail counts all keys together", "-fail 1/2", "GET /pets; GET /pets free; GET /pets one",
 			"503 200 503"},
 		{"fail counts no 401, 429 or 403", "-fail 1/2", refused + "GET /pets",
 			"401 503" + nine + " 403 200"},

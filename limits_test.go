@@ -43,7 +43,7 @@ func playEach(t *testing.T, minute time.Duration, scenes map[string][]step) {
 						s.get(step.key)
 					}
 					time.Sleep(step.wait)
-					s.expectRates(step.key, "%s", step.want)
+					s.expectRates(step.key, step.want)
 				}
 			})
 		})
