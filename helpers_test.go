@@ -235,7 +235,7 @@ func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder, go
 		return
 	}
 	described, ok := operation.Responses[strconv.Itoa(recorder.Code)]
-	if !ok || e.Code != "" && !slices.Contains(described.Codes, e.Code) {
+	if !ok || e.Code != "" && !strings.Contains(described.Description, "`"+e.Code+"`: ") {
 		s.t.Errorf("%s %s is not described", what, e.Code)
 	}
 	for name, header := range described.Headers {

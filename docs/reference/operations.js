@@ -18,11 +18,12 @@ function drawFields(fields) {
 }
 // drawResponse draws what is described for a status. To open it chooses its example in the panel.
 function drawResponse(status, reference, panel) {
-  const response = resolve(reference), { schema } = contentOf(response), codes = response['x-codes'] ?? []
+  const response = resolve(reference), { schema } = contentOf(response), examples = examplesOf(response)
+  const codes = [...new Set(examples.flatMap(({ value }) => value.code ?? []))]
   const headers = Object.entries(response.headers ?? {}).filter(([name]) => !limitHeaders.includes(name))
     .map(([name, header]) => ({ name, in: 'header', ...resolve(header) }))
   const fields = [...schema && !codes.length ? fieldsOf(schema) : [], ...headers]
-  const cases = examplesOf(response).map(({ summary, 'x-try': mistake }, i) => {
+  const cases = examples.map(({ summary, 'x-try': mistake }, i) => {
     const trial = button(`Try ${status}`, () => panel.provoke(mistake))
     trial.ariaLabel = `Try ${status}: ${summary}`
     trial.hidden = !mistake || !panel.canSend
