@@ -155,10 +155,7 @@ func (m methods) notAllowed(r *http.Request) response {
 	if m == nil {
 		return noPath(r)
 	}
-	names := slices.Collect(maps.Keys(m))
-	if m["GET"] != nil {
-		names = append(names, "HEAD")
-	}
+	names := append(slices.Collect(maps.Keys(m)), "HEAD") // every path has GET
 	slices.Sort(names)
 	allow := strings.Join(names, ", ")
 	err := newError(methodNotAllowed, "This path supports only the methods %s.", allow)
@@ -607,7 +604,7 @@ var openAPI []byte
 // getDescription returns the description with the address of this server.
 func (s *Server) getDescription(*http.Request) response {
 	const described = "http://localhost:8080"
-	body := bytes.Replace(openAPI, []byte(described), []byte(cmp.Or(s.baseURL, described)), 1)
+	body := bytes.ReplaceAll(openAPI, []byte(described), []byte(cmp.Or(s.baseURL, described)))
 	return response{status: http.StatusOK, body: body}
 }
 
