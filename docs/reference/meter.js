@@ -3,7 +3,7 @@ import { $, setText } from './draw.js'
 import { checkServer, newReading, planOf, reading } from './limits.js'
 import { changes, settings } from './settings.js'
 
-let ticking, announced // the state that was announced, if one has to wait in it
+let ticking, announced = false // the state that was announced, if one has to wait in it
 function duration(seconds) {
   if (seconds >= 3600) return `${Math.ceil(seconds / 3600)}\xa0h`
   return seconds < 100 ? `${seconds}\xa0s` : `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
@@ -26,7 +26,8 @@ function drawMeter() {
   meter.dataset.state = state
   bar.style.setProperty('--level', waiting ? remaining / (until - since) : left / limit)
   Object.assign(bar, { hidden: state === 'unknown', ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
-  if (announced !== (waiting && state)) setText($('[role=status]', meter), waiting ? `${head}. ${rest}` : `${head}.`)
+  const news = waiting ? `${head}. ${rest}` : 'You can send again.'
+  if (announced !== (waiting && state)) setText($('[role=status]', meter), news)
   announced = waiting && state
   clearTimeout(ticking)
   if (remaining > 0) ticking = setTimeout(tick, remaining % 1000 || 1000)

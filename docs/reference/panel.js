@@ -48,7 +48,7 @@ export class Panel {
     const { headers = {}, query, method: other } = added ?? {}, { method, target } = this.requestWith(settings.key)
     const parts = [other, query && `?${query}`, ...Object.entries(headers).map(header => header.join(': '))]
     this.extra.replaceChildren(...parts.filter(Boolean).map(part =>
-      Object.assign(button(`+ ${part} ×`, () => this.fill({})), { ariaLabel: `Remove ${part}` })))
+      Object.assign(button(`+ ${part} ×`, () => this.fill({}).send.focus()), { ariaLabel: `Remove ${part}` })))
     setText(this.method, method)
     setText(this.address, decodeURI(target))
     this.form.className = `try ${method}`
@@ -67,8 +67,10 @@ export class Panel {
   }
   // provoke brings an error about, as its example says. What is pressed out of sight of the panel leads to it.
   provoke({ until, ...mistake }) {
+    if (this.state !== 'idle') return
     const { top, bottom } = this.fill(mistakeIn(this.operation, mistake), mistake).form.getBoundingClientRect()
-    if (bottom < 100 || top > innerHeight - 100) location.hash = this.form.parentElement.closest('[id]').id
+    const end = $('aside').getBoundingClientRect().top
+    if (bottom < 100 || top > end - 100) location.hash = this.form.parentElement.closest('[id]').id
     this.run(until)
   }
   // run sends once, or until a status comes, and shows each response.
@@ -80,8 +82,8 @@ export class Panel {
     if (empty) return this.show({ unsent: `${empty.name} is required`, empty })
     Object.assign(this, { state: until ? 'repeating' : 'sending', stop: new AbortController() })
     this.update()
-    const tell = entry => this.outcome.replaceChildren(...drawOutcome(entry))
-    const entry = await (until ? repeat(send, { until, key, signal: this.stop.signal, tell }) : send())
+    const tell = entry => this.show(entry), { signal } = this.stop
+    const entry = await (until ? repeat(send, { until, key, signal, tell }) : send())
     this.state = 'idle'
     this.show(entry)
   }
@@ -114,7 +116,7 @@ export class Panel {
   update() {
     const { waiting, state, left, strikes } = reading(settings.key), until = state === 'wait' ? 403 : 429
     const isRead = this.canSend && this.operation.method === 'GET'
-    const isRepeating = this.state === 'repeating', hasMany = isRead && state !== 'banned'
+    const isRepeating = this.state === 'repeating', hasMany = isRead && !['banned', 'unauthorized'].includes(state)
     setText(this.send, this.state === 'sending' ? 'Sending …' : waiting ? 'Send anyway' : 'Send')
     this.send.ariaDisabled = this.state !== 'idle'
     this.many.value = until

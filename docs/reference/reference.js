@@ -20,7 +20,10 @@ if (!demoKeys.length) Object.assign(input, { type: 'password', placeholder: 'you
 input.oninput = () => choose('key', input.value.trim())
 // The colors are those of the system, or the others.
 const system = matchMedia('(prefers-color-scheme: dark)')
-$('.scheme').onclick = () => choose('scheme', settings.scheme ? '' : system.matches ? 'light' : 'dark')
+$('.scheme').onclick = () => {
+  const other = system.matches ? 'light' : 'dark'
+  choose('scheme', settings.scheme === other ? '' : other)
+}
 function drawSettings() {
   input.ariaInvalid = false
   if (input.value.trim() !== settings.key) input.value = settings.key
@@ -46,6 +49,5 @@ for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, ma
 
 addEventListener('keydown', event => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return
-  const form = document.activeElement.closest('form') ?? $('form', place.closest('article') ?? place)
-  form.requestSubmit()
+  document.activeElement.closest('form')?.requestSubmit()
 })
