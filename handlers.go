@@ -199,7 +199,7 @@ func (s *Server) call(h handler, r *http.Request) (resp response) {
 	return h(r)
 }
 
-// send sends a response and logs the request. The rate-limit headers have already been set.
+// send sends a response and logs the request. The rate headers have already been set.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, resp response) {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
