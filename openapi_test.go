@@ -299,7 +299,7 @@ func TestTablesOfTheREADME(t *testing.T) {
 			_, row, _ := strings.Cut(readme, "\n| "+record+" |")
 			row, _, _ = strings.Cut(row, "\n")
 			for field := range d.Components.Schemas[name].types() {
-				equal(t, field+" of "+record, true, strings.Contains(row, "`"+field+"`"))
+				equal(t, "the row "+record+" has "+field, true, strings.Contains(row, "`"+field+"`"))
 			}
 		}
 	})
@@ -433,7 +433,10 @@ func TestDescribedBodies(t *testing.T) {
 					t.Helper()
 					m := mistake{Body: map[string]any{name: value}}
 					text, _ := io.ReadAll(s.exchange(exampleOf(pattern, o, "", m)).Body)
-					refused := strings.Contains(errorIn(text), ": "+name) // the message begins so
+					fault := errorIn(text)
+					unknown := strings.Contains(fault, `"`+name+`" is unknown`)
+					equal(t, name+" is unknown to the program", false, unknown)
+					refused := strings.Contains(fault, ": "+name) // the message begins so
 					equal(t, fmt.Sprintf("%.50v is taken", value), taken, !refused)
 				}
 				send(map[string]any{}, false)
