@@ -116,13 +116,18 @@ func TestCategories(t *testing.T) {
 func TestOrders(t *testing.T) {
 	const post, unknown = "POST /store/orders", "unknown_reference: petId "
 	const large = `"petId":4,"quantity":9,"complete":false}`
+	const one = `"petId":1,"quantity":1,"complete":true}`
 	const done, more = `{"id":2,"complete":true}`, `{"id":1,"quantity":7,"complete":true}`
 	checkRows(t, []row{
 		{"a POST refuses a pet that does not exist", post, `{"petId":0}`, 400, unknown + "0 does"},
 		{"", post, `{"petId":9223372036854775807}`, 400, unknown + "9223372036854775807 does"},
 		{"a POST neither moves nor needs stock", post, `{` + large, 201, `{"id":3,` + large},
 		{"", "GET /inventory/4", ``, 200, `{"petId":4,"quantity":0,"status":"sold"}`},
+		{"", post, `{` + one, 201, `{"id":4,` + one},
+		{"", "GET /inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"available"}`},
 		{"a PUT completes it", "PUT /store/orders/2", done, 200, done},
+		{"a PUT moves no stock", "PUT /store/orders/2", `{` + one, 200, `{"id":2,` + one},
+		{"", "GET /inventory/1", ``, 200, `{"petId":1,"quantity":3,"status":"available"}`},
 		{"a PUT changes a complete one that stays so", "PUT /store/orders/1", more, 200, more},
 		{"a DELETE deletes it", "DELETE /store/orders/2", ``, 204, ``},
 		{"", "GET /store/orders/2", ``, 404, "not_found: No order has the id 2"},
@@ -204,6 +209,7 @@ func TestLists(t *testing.T) {
 func TestQuery(t *testing.T) {
 	const bad, faults = "invalid_parameter: ", "zoo=1&color=red&limit=0"
 	checkRows(t, []row{
+		{"finds nothing", "GET /pets?after={99 4&status=sold}", ``, 200, `[]`},
 		{"no plain integer", "GET /pets?limit={x 1.0 %2B1 01}", ``, 400, bad + "limit must be an"},
 		{"", "GET /categories?after={-1 9223372036854775808 00}", ``, 400, bad + "after must be"},
 		{"", "GET /pets?categoryId={x 0 -1}", ``, 400, bad + "categoryId must be an integer"},
@@ -289,6 +295,7 @@ func TestUnknownPath(t *testing.T) {
 		{"other letter case", "GET /{Pets PETS/1}", ``, 404, none},
 		{"is not clean", "GET /{/pets pets//1 pets/../pets ./pets pets/. /healthz docs//x.js}", ``,
 			404, none},
+		{"is not clean, whatever the method", "POST /{/pets pets//1 ./pets}", ``, 404, none},
 		{"escapes the page", "GET /docs/{..%2fopenapi.json %2e%2e}", ``, 404, none},
 	})
 }
@@ -354,6 +361,9 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 			"127.0.0.1.example,docker.internal,calhost,app.localhost,evil.example:localhost", 401},
 		{"no Host does not", "", 401},
 	}, "Authorization: Bearer demo-pro")
+	demoService(t).checkHeader(t, "GET /pets", "Host", []headerRow{
+		{"another name does not, in X-API-Key either", "evil.example", 401},
+	}, "Authorization", "X-API-Key: demo-pro")
 }
 
 const shop = "https://shop.example"
@@ -387,10 +397,13 @@ func TestCORS(t *testing.T) {
 				if test.allowed {
 					want = origin + " Origin"
 				}
-				for path := range strings.FieldsSeq("/pets /x //x /healthz / /openapi.json") {
-					got := s.do("GET "+path, "", "Origin: "+origin).Header
-					equal(t, path+" from "+origin, want,
+				for request := range strings.SplitSeq("GET /pets,POST /pets,PUT /x,GET //x,HEAD /,"+
+					"GET /healthz,GET /openapi.json", ",") {
+					got := s.do(request, "", "Origin: "+origin).Header
+					equal(t, request+" from "+origin, want,
 						got.Get("Access-Control-Allow-Origin")+" "+got.Get("Vary"))
+					equal(t, request+" exposes headers", test.allowed,
+						got.Get("Access-Control-Expose-Headers") != "")
 				}
 			}
 		})
@@ -462,6 +475,7 @@ func TestFailDropAndDelay(t *testing.T) {
 			"dropped dropped 200 dropped dropped 200 404"},
 		{"drop spares and counts no errors", "-drop 1/2",
 			"PUT /pets/x; GET /pets; GET /x; GET /pets", "400 dropped 404 200"},
+		{"drop drops a 204, too", "-drop 1/1", "DELETE /pets/5", "dropped"},
 		{"drop counts what fail lets pass", "-fail 1/2 -drop 1/2", three + "POST /pets",
 			"503 dropped 503 201"},
 		{"drop keeps what was changed", "-drop 1/2", "POST /pets; GET /pets/6", "dropped 200"},
@@ -515,6 +529,7 @@ func TestLog(t *testing.T) {
 	duration := regexp.MustCompile(` [0-9.]+(ns|µs|ms|s)\n`)
 	for _, test := range []struct{ rule, flags, request, want string }{
 		{"has method, path and status alone", "-v", "POST /pets?x", "POST \"/pets\" 201 TIME\n"},
+		{"has no key", "-v", "POST /pets wrong", "POST \"/pets\" 401 TIME\n"},
 		{"has open paths", "-v", "GET /healthz", "GET \"/healthz\" 200 TIME\n"},
 		{"has preflights", "-v", "OPTIONS /x", "OPTIONS \"/x\" 204 TIME\n"},
 		{"has dropped ones", "-v -drop 1/1", "GET /pets", "GET \"/pets\" dropped TIME\n"},
@@ -524,7 +539,9 @@ func TestLog(t *testing.T) {
 		t.Run(test.rule, func(t *testing.T) {
 			s := newService(t, "")
 			s.useFlags(test.flags + " -cors-origin " + shop)
-			s.outcome(test.request, "Origin: "+shop, "Access-Control-Request-Method: GET")
+			words := append(strings.Fields(test.request), "big")
+			s.outcome(words[0]+" "+words[1], "Authorization: Bearer "+words[2],
+				"Origin: "+shop, "Access-Control-Request-Method: GET")
 			equal(t, "log", test.want, duration.ReplaceAllString(s.log.String(), " TIME\n"))
 		})
 	}
@@ -537,7 +554,9 @@ func TestOpenPaths(t *testing.T) {
 			resp := s.do("GET "+path, "", "Authorization")
 			equal(t, path+": status", 200, resp.StatusCode)
 			equal(t, path+": X-RateLimit-Limit", "", resp.Header.Get("X-RateLimit-Limit"))
+			s.do("GET "+path, "", "Authorization: Bearer forty")
 		}
+		equal(t, "requests left with a key", 39, s.get("forty").remaining)
 		equal(t, "requests left without a key", 59, s.get("stranger").remaining)
 	})
 	t.Run("health tells the start in UTC to the nanosecond", func(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"net/http/httptest"
@@ -105,6 +106,12 @@ func TestWindows(t *testing.T) {
 			{1, 1, "one", "429: 0 of 1 left, ends in 59 s, retry after 59 s"},
 			{59*time.Second - 1, 1, "one", "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
 		},
+	})
+	t.Run("they last longer if the clock is set back", func(t *testing.T) {
+		s, now := newService(t, ""), time.Now()
+		s.limits.count("one", now)
+		_, err := s.limits.count("one", now.Add(-time.Hour))
+		equal(t, "is refused", true, err != nil)
 	})
 	// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time
 	// that has a reading of it. Such a time differs from itself rounded to 0.
@@ -270,7 +277,7 @@ func TestKeylessRequests(t *testing.T) {
 			{time.Second, 1, "wrong", "401: 59 of 60 left, ends in 60 s"},
 		},
 	})
-	t.Run("share one window and no memory", func(t *testing.T) {
+	t.Run("share one window, whose 429 has its figure, and no memory", func(t *testing.T) {
 		s := newService(t, "")
 		accounts := len(s.limits.accounts)
 		for left := 59; left >= 0; left-- {
@@ -281,6 +288,9 @@ func TestKeylessRequests(t *testing.T) {
 			equal(t, r.RemoteAddr+": left", left, ratesOf(s.exchange(r)).remaining)
 		}
 		equal(t, "accounts", accounts, len(s.limits.accounts))
+		body, _ := io.ReadAll(s.do("GET /pets", "", "Authorization").Body)
+		equal(t, "error", "rate_limited: The limit of 60 requests per minute has been reached; "+
+			"wait the number of seconds in Retry-After.", errorIn(body))
 	})
 }
 
@@ -294,11 +304,11 @@ func TestMinute(t *testing.T) {
 			{0, 61, "wrong", "429: 0 of 60 left, ends in 2 s, retry after 2 s"},
 			{2 * time.Second, 1, "wrong", "401: 59 of 60 left, ends in 2 s"},
 		},
-		"is a fifth of a ban, and changes no day": {
-			{0, 1, "both", newDay},
-			{time.Second, 10, "both", "403: 0 of 1 left, ends in 10 s, retry after 10 s"},
-			{10 * time.Second, 1, "both", "429: 0 of 1 left, ends in 86380 s, retry after 86380 s"},
+		"is a fifth of a ban": {
+			{0, 30, "daily", "200: 0 of 30 left, ends in 86400 s"},
+			{time.Second, 10, "daily", "403: 0 of 100 left, ends in 10 s, retry after 10 s"},
 		},
+		"changes no day": {{0, 1, "both", newDay}},
 	})
 }
 
@@ -316,6 +326,8 @@ func TestKeysFile(t *testing.T) {
 	for _, test := range []struct{ rule, files, want string }{ // the files are separated by |
 		{"visible ASCII", free("!~"), "<nil>"},
 		{"figures from 1 to 2147483647", plan(1, 1) + "|" + plan(1<<31-1, 1<<31-1), "<nil>"},
+		{"byte order mark", "\ufeff" + free("x"),
+			"The JSON begins with a byte order mark; remove it."},
 		{"no keys", `[]`, "keys must have at least one entry."},
 		{"no array", `{"key":"secret","plan":"free"}|null`, "keys must be an array."},
 		{"cut off", "[", "The JSON is malformed on line 1, at byte 1: " +

@@ -376,9 +376,19 @@ func TestSlowClients(t *testing.T) {
 			})
 		})
 	}
+	t.Run("a body that is too slow gets incomplete_body", func(t *testing.T) {
+		withConnection(t, 0, func(t *testing.T, c connection) {
+			go io.WriteString(c.client, longPost)
+			got, _ := io.ReadAll(c.client)
+			equal(t, "has the code", true, strings.Contains(string(got), `"incomplete_body"`))
+		})
+	})
 	t.Run("a write that is cut off may have been saved", func(t *testing.T) {
 		withConnection(t, 0, func(t *testing.T, c connection) {
+			c.delay = 11 * time.Second // longer than the server, which was made before, gives it
 			io.WriteString(c.client, "DELETE /pets/5"+asBig+"\r\n")
+			got, _ := io.ReadAll(c.client)
+			equal(t, "response", "", string(got))
 			<-c.closed
 			c.expect("GET /pets/5", "", 404, "not_found")
 		})

@@ -143,6 +143,10 @@ func TestNameAndDescription(t *testing.T) {
 		{"", "PUT /pets/1", `{"name":" ","categoryId":1}`, 400, blank},
 		{"any text comes back", "POST /categories", strange, 201, `{"id":5,` + strange[1:]},
 		{"", "GET /categories/5", "", 200, `{"id":5,` + strange[1:]},
+		{"an empty text comes back", "POST /categories", `{"name":"x","description":""}`, 201,
+			`{"id":5,"name":"x","description":""}`},
+		{"a pet's name comes back", "PUT /pets/1", `{"name":" é ","categoryId":1}`, 200,
+			`{"id":1,"name":" é ","categoryId":1,"status":"available"}`},
 		{"a lone surrogate becomes U+FFFD", "POST /categories", `{"name":"a\ud800b\u0041"}`, 201,
 			`{"id":5,"name":"a` + "\ufffd" + `bA"}`},
 	})

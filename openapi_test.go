@@ -299,7 +299,8 @@ func TestTablesOfTheREADME(t *testing.T) {
 			_, row, _ := strings.Cut(readme, "\n| "+record+" |")
 			row, _, _ = strings.Cut(row, "\n")
 			for field := range d.Components.Schemas[name].types() {
-				equal(t, "the row "+record+" has "+field, true, strings.Contains(row, "`"+field+"`"))
+				has := strings.Contains(row, "`"+field+"`")
+				equal(t, "the row "+record+" has "+field, true, has)
 			}
 		}
 	})
@@ -358,8 +359,8 @@ func TestExamplesOfSuccesses(t *testing.T) {
 }
 
 // Each example of an error is what the program sends after the mistake that it tells of, and the
-// examples of a response have all codes that its description names. So the program really sends each code where it is
-// described. A code that it sends elsewhere fails the test that provokes it.
+// examples of a response have all codes that its description names. So the program really sends
+// each code where it is described. A code that it sends elsewhere fails the test that provokes it.
 func TestExamplesOfErrors(t *testing.T) {
 	namedCode := regexp.MustCompile("`(\\w+)`: ")
 	for pattern, o := range theDescription().operations {

@@ -212,7 +212,9 @@ func TestIDs(t *testing.T) {
 			for id := 2147483645; id <= 2147483647; id++ {
 				path := fmt.Sprint(test.path, "/", id)
 				equal(t, "path", path, s.do("POST "+test.path, test.body).Header.Get("Location"))
-				s.expect("DELETE "+path, "", 204, "")
+				if id < 2147483647 { // a restart reads that one
+					s.expect("DELETE "+path, "", 204, "")
+				}
 			}
 			s.expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
 			newService(t, s.store.path).expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
@@ -288,6 +290,10 @@ func TestBrokenFile(t *testing.T) {
 		{"", "orders null", `{"orders":null}`, "orders must be an array."},
 		{"", "last id above", `{"lastCategoryId":2147483648}`, lastIDs},
 		{"", "last id below", `{"lastOrderId":-1}`, lastIDs},
+		{"", "last pet id above", `{"lastPetId":2147483648}`, lastIDs},
+		{"", "last order id above", `{"lastOrderId":2147483648}`, lastIDs},
+		{"", "last pet id below", `{"lastPetId":-1}`, lastIDs},
+		{"", "last category id below", `{"lastCategoryId":-1}`, lastIDs},
 		{"", "unknown list", `{"inventory":[]}`, `The field "inventory" is unknown`},
 		{"", "list given twice", `{"pets":[],"pets":[]}`, `The field "pets" appears twice`},
 
@@ -343,7 +349,15 @@ func TestRefusedPath(t *testing.T) {
 
 // What a save leaves beside the file, and what it leaves as it is.
 func TestDataFile(t *testing.T) {
-	t.Run("is private at first, and keeps the permission bits that it gets", func(t *testing.T) {
+	t.Run("is private at first", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("Windows has no such bits")
+		}
+		info, err := os.Stat(freshService(t).store.path)
+		must(t, err)
+		equal(t, "mode", fs.FileMode(0o600), info.Mode())
+	})
+	t.Run("keeps the permission bits that it gets", func(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("Windows has no such bits")
 		}
@@ -354,7 +368,6 @@ func TestDataFile(t *testing.T) {
 			must(t, err)
 			equal(t, "mode", want, info.Mode())
 		}
-		expectMode(0o600)
 		for _, mode := range []fs.FileMode{0o644, 0o666, 0o440} {
 			must(t, errors.Join(os.Chmod(s.path, mode), saveCategory(s)))
 			expectMode(mode)
@@ -397,12 +410,14 @@ func TestFailedSave(t *testing.T) {
 	before := snapshotOf(t, s.store.view())
 	mend := breakDisk(t, s.store.path)
 	for _, test := range changes {
-		t.Run("undoes "+test.request+" with one line in the log", func(t *testing.T) {
+		t.Run("undoes "+test.request, func(t *testing.T) {
 			s.t = t
 			s.log.Reset()
 			request, body := test.with(test.id)
 			s.expect(request, body, 503, "save_failed: ")
-			equal(t, "lines of the log", 1, strings.Count(s.log.String(), "\n"))
+			t.Run("in the log", func(t *testing.T) {
+				equal(t, "lines", 1, strings.Count(s.log.String(), "\n"))
+			})
 			equal(t, "the state", before, snapshotOf(t, s.store.view()))
 		})
 	}
@@ -454,8 +469,10 @@ func TestChangedFile(t *testing.T) {
 			}
 			s.expect("GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`)
 			equal(t, "the file", theirs, contentOf(t, path))
-			left, _ := filepath.Glob(path + ".saving-*")
-			equal(t, "what the saves left", []string(nil), left)
+			t.Run("and the saves leave no temporary file", func(t *testing.T) {
+				left, _ := filepath.Glob(path + ".saving-*")
+				equal(t, "what the saves left", []string(nil), left)
+			})
 			s = newService(t, path)
 			s.expect("POST /categories", aCategory, 201, `{"id":1,"name":"Birds"}`)
 		})
