@@ -40,10 +40,10 @@ export async function repeat(send, { until, key, signal, tell }) {
   for (let count = 1, isRefused = false; ; count++) {
     const before = reading(key), entry = { ...await send(), count }, { status } = entry
     const { left, until: end } = reading(key), finish = note => ({ ...entry, note })
-    if (status === until || !status || [401, 403].includes(status)) return finish()
+    if (status === until || entry.failure === gone || [401, 403].includes(status)) return finish()
     if (isRefused && status !== 429) return finish('A new window began, so the strikes were cleared.')
     isRefused ||= status === 429
-    if (count > 1 && left >= before.left && !isRefused)
+    if (status && count > 1 && left >= before.left && !isRefused)
       return finish('A new window began before the limit was reached.')
     if (until === 503 && count === 10) return finish('No 503 came. Start the server with -fail 1/2 to see one.')
     tell(entry)

@@ -25,7 +25,7 @@ const isShared = status => operations.every(({ responses }) =>
 export const sharedStatuses = Object.keys(operations[0].responses).filter(isShared)
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
 const responses = operations.flatMap(operation => Object.values(operation.responses).map(resolve))
-export const headerNames = [...new Set(responses.flatMap(({ headers = {} }) => Object.keys(headers)))]
+export const headerNames = [...new Set(['Allow', ...responses.flatMap(({ headers = {} }) => Object.keys(headers))])]
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 
 // The overview has an introduction, and a chapter for each "## " heading.

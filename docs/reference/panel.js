@@ -107,7 +107,7 @@ export class Panel {
       .filter(({ operation, canSend }) => canSend && operation.path === path).forEach(panel => panel.fill(values))
     this.outcome.replaceChildren(...drawOutcome(entry))
     this.response.replaceChildren(...entry.status ? drawAnswer(entry, turnTo, goTo) : [])
-    this.example.open = !entry.status
+    this.example.open = false
     this.mark(entry.body, entry.empty)
     this.update()
     if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
@@ -115,7 +115,7 @@ export class Panel {
   // update shows what can be pressed now.
   update() {
     const { waiting, state, left, strikes } = reading(settings.key), until = state === 'wait' ? 403 : 429
-    const isRead = this.canSend && this.operation.method === 'GET'
+    const isRead = this.canSend && this.operation.method === 'GET' && !this.extra.firstChild
     const isRepeating = this.state === 'repeating', hasMany = isRead && !['banned', 'unauthorized'].includes(state)
     setText(this.send, this.state === 'sending' ? 'Sending …' : waiting ? 'Send anyway' : 'Send')
     this.send.ariaDisabled = this.state !== 'idle'
