@@ -293,6 +293,18 @@ func TestTablesOfTheREADME(t *testing.T) {
 			equal(t, "a row "+row, true, strings.Contains(readme, row))
 		}
 	})
+	t.Run("have each code with its status", func(t *testing.T) {
+		for code, status := range statusOfCode {
+			row := fmt.Sprintf("\n| %d | `%s` |", status, code)
+			equal(t, "a row"+row, true, strings.Contains(readme, row))
+		}
+	})
+	t.Run("have each plan with its limits", func(t *testing.T) {
+		for name, p := range plans {
+			row := fmt.Sprintf("\n| %s | %d | %d |", name, p.perMinute, p.perDay)
+			equal(t, "a row"+row, true, strings.Contains(strings.ToLower(readme), row))
+		}
+	})
 	t.Run("have each field", func(t *testing.T) {
 		for record, name := range map[string]string{"pet": "Pet", "category": "Category",
 			"order": "Order", "stock": "InventoryItem"} {
