@@ -34,10 +34,10 @@ drawSettings()
 
 // The place is the last section that begins in the upper fifth of the screen, or the one that was asked for.
 const sections = all('main :is(section, article):not(#first)'), topOf = section => section.getBoundingClientRect().top
-let [place] = sections
 function markPlace() {
   const begun = sections.filter(section => topOf(section) <= innerHeight / 5)
-  place = begun.find(section => section.matches(':target') && topOf(section) >= 0) ?? begun.at(-1) ?? sections[0]
+  const asked = begun.find(section => section.matches(':target') && topOf(section) >= 0)
+  const place = asked ?? begun.at(-1) ?? sections[0]
   const nav = $('nav'), link = $(`[href="#${place.id}"]`, nav), { offsetTop, offsetHeight } = link
   if (link.ariaCurrent) return
   $('nav [aria-current]')?.removeAttribute('aria-current')
