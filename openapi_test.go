@@ -35,6 +35,7 @@ type description struct {
 	Paths      map[string]map[string]describedOperation // by path and method
 	Components struct {
 		Schemas         map[string]schema
+		Examples        map[string]struct{ Summary string }
 		SecuritySchemes map[string]any
 	}
 	operations map[string]describedOperation // those of Paths by their pattern for the mux
@@ -85,8 +86,9 @@ type mistake struct {
 }
 
 type schema struct {
-	Type                                   string
+	Type, Description                      string
 	Enum                                   []any
+	EnumDescriptions                       map[string]string `json:"x-enumDescriptions"`
 	AllOf                                  []schema
 	Properties                             map[string]schema
 	Required                               []string
@@ -108,6 +110,18 @@ func (s schema) types() map[string]string {
 		maps.Copy(types, part.types())
 	}
 	return types
+}
+
+// required returns the names of the properties that an object always has.
+func (s schema) required() []string {
+	if s.Items != nil {
+		return s.Items.required()
+	}
+	names := slices.Clone(s.Required)
+	for _, part := range s.AllOf {
+		names = append(names, part.required()...)
+	}
+	return names
 }
 
 // eachValue calls test with the lowest and the highest value that are described, those beyond, and
@@ -224,20 +238,46 @@ func TestDescription(t *testing.T) {
 		want := map[string]map[string]int{"enterprise": {}}
 		for name, p := range plans {
 			want[name] = map[string]int{"perMinute": p.perMinute, "perDay": p.perDay}
-			row := fmt.Sprintf("| %s | %d | %d |", name, p.perMinute, p.perDay)
-			equal(t, "has "+row, true, strings.Contains(strings.ToLower(d.Info.Description), row))
 		}
 		equal(t, "x-plans", want, d.Info.Plans)
 	})
 	t.Run("codes", func(t *testing.T) {
-		rows := regexp.MustCompile("\\| (\\d{3}) \\| `(\\w+)` \\|")
-		inTable, inEnum := map[string]int{}, []any{}
-		for _, row := range rows.FindAllStringSubmatch(d.Info.Description, -1) {
-			inTable[row[2]], _ = strconv.Atoi(row[1])
-			inEnum = append(inEnum, row[2])
+		code, got := d.Components.Schemas["Error"].Properties["code"], map[string]int{}
+		for _, value := range code.Enum {
+			name := value.(string)
+			status, _, _ := strings.Cut(code.EnumDescriptions[name], ". ")
+			got[name], _ = strconv.Atoi(status)
 		}
-		equal(t, "table of codes", statusOfCode, inTable)
-		equal(t, "enumeration", inEnum, d.Components.Schemas["Error"].Properties["code"].Enum)
+		equal(t, "enum", statusOfCode, got)
+		equal(t, "descriptions", len(got), len(code.EnumDescriptions))
+	})
+	t.Run("required fields", func(t *testing.T) {
+		got := map[string]string{}
+		for name, s := range d.Components.Schemas {
+			got[name] = strings.Join(s.required(), " ")
+		}
+		equal(t, "required", map[string]string{"NewPet": "name categoryId",
+			"Pet": "id status name categoryId", "Pets": "id status name categoryId",
+			"PetStatus": "", "NewCategory": "name", "Category": "id name", "Order": "",
+			"InventoryItem": "petId quantity status", "InventoryUpdate": "quantity",
+			"Error": "code message status"}, got)
+	})
+	t.Run("says what each schema, property and example is", func(t *testing.T) {
+		said := map[string]string{}
+		for name, s := range d.Components.Schemas {
+			said[name] = s.Description
+			for _, part := range append(s.AllOf, s) {
+				for property, s := range part.Properties {
+					said[name+"."+property] = s.Description
+				}
+			}
+		}
+		for name, example := range d.Components.Examples {
+			said[name] = example.Summary
+		}
+		for name, description := range said {
+			equal(t, name+" is described", true, description != "")
+		}
 	})
 }
 
@@ -337,8 +377,12 @@ func TestExamplesOfSuccesses(t *testing.T) {
 						records = []any{example.Value}
 					}
 					for _, record := range records {
-						for name, member := range record.(map[string]any) {
+						members := record.(map[string]any)
+						for name, member := range members {
 							types[name] = jsonTypes[fmt.Sprintf("%T", member)]
+						}
+						for _, name := range content.Schema.required() {
+							equal(t, "has "+name, true, members[name] != nil)
 						}
 					}
 					ids := []any{nil}

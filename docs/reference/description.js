@@ -28,11 +28,10 @@ const responses = operations.flatMap(operation => Object.values(operation.respon
 export const headerNames = [...new Set(['Allow', ...responses.flatMap(({ headers = {} }) => Object.keys(headers))])]
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 
-// The overview has an introduction, and a chapter for each "## " heading.
-export const [introduction, ...chapters] = api.info.description.split(/\n\n(?=## )/).map(section => {
-  const [, title = '', text] = section.match(/^(?:## (.*)\n\n)?([^]*)$/)
-  return { title, id: title.toLowerCase().replace(/\W+/g, '-'), text }
-})
+// The prose of the description: an introduction, and what stands under each "## " heading.
+const [introduction, ...sections] = api.info.description.split(/\n\n## /)
+export const proseOf = Object.fromEntries(sections.map(section => section.split(/\n\n([^]*)/)))
+export { introduction }
 // operationAt finds the operation that a path such as /pets/6 leads to, and the values of its path parameters.
 export const operationAt = path => operations.map(operation => ({
   operation, values: path.match(RegExp(`^${operation.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`))?.groups,
@@ -50,12 +49,12 @@ export function typeOf(schema) {
   return properties && schema.$ref?.split('/').pop() || (type === 'string' && format || type)
 }
 export function rangeOf(schema) {
-  const { enum: values, minimum, maximum, minLength, maxLength, pattern } = resolve(schema)
+  const { enum: values, minimum, maximum, minLength, maxLength } = resolve(schema)
   const between = (low, high) => low === undefined ? high !== undefined && `at most ${high}`
     : high === undefined ? `at least ${low}` : `${low} to ${high}`
   const size = between(minLength, maxLength), choice = values && `one of ${values.join(', ')}`
-  return [values?.length === 1 ? `always ${values}` : choice, between(minimum, maximum), size && `${size} characters`,
-    pattern === '\\S' && 'not blank'].filter(Boolean).join(', ')
+  return [values?.length === 1 ? `always ${values}` : choice, between(minimum, maximum), size && `${size} characters`]
+    .filter(Boolean).join(', ')
 }
 // mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: parameters
 // (those that the operation has), and fields of the body, of which null leaves one out and a number of letters makes

@@ -21,12 +21,10 @@ export const fold = (title, ...content) => innerWidth < 640
 
 const drawCode = text => el('code', text.length < 20 ? { class: 'short' } : {}, text) // which no line breaks
 export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? drawCode(part) : part)
-// prose draws the Markdown of the description: paragraphs, tables and `code`.
-export function prose(text = '') {
-  return text.split('\n\n').filter(Boolean).map(block => {
-    if (!block.startsWith('|')) return el('p', {}, ...inline(block))
-    const [head, , ...rows] = block.split('\n').map(row => row.split('|').slice(1, -1).map(cell => inline(cell.trim())))
-    const drawRow = kind => cells => el('tr', {}, ...cells.map(content => el(kind, {}, ...content)))
-    return el('table', {}, el('thead', {}, drawRow('th')(head)), el('tbody', {}, ...rows.map(drawRow('td'))))
-  })
+// prose draws paragraphs with `code`.
+export const prose = (text = '') => text.split('\n\n').filter(Boolean).map(part => el('p', {}, ...inline(part)))
+// drawTable takes the contents of each cell.
+export function drawTable(head, rows) {
+  const drawRow = kind => cells => el('tr', {}, ...cells.map(content => el(kind, {}, ...content)))
+  return el('table', {}, el('thead', {}, drawRow('th')(head.map(title => [title]))), el('tbody', {}, ...rows.map(drawRow('td'))))
 }

@@ -7,7 +7,7 @@ import { Panel } from './panel.js'
 const drawBadges = ({ deprecated, 'x-stability': stability }) => [deprecated && 'Deprecated', stability].filter(Boolean)
   .map(text => el('span', { class: deprecated ? 'badge warn' : 'badge' }, text[0].toUpperCase() + text.slice(1)))
 
-function drawFields(fields) {
+export function drawFields(fields) {
   return el('ul', { class: 'fields' }, ...fields.map(({ name, in: place, required, schema, description = '' }) => {
     const { default: preset } = resolve(schema), isPreset = preset !== undefined && `default ${preset}`
     const notes = [place, typeOf(schema), rangeOf(schema), isPreset].filter(Boolean).join(', ')
