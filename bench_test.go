@@ -9,7 +9,7 @@ import (
 
 // BenchmarkHandler measures what a request costs without the network, with 1000 pets in memory.
 func BenchmarkHandler(b *testing.B) {
-	s := newService(b, "")
+	s := newService(b, Options{})
 	for range 1000 {
 		s.do("POST /pets", newKiwi)
 	}

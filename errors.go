@@ -25,6 +25,7 @@ var (
 	orderComplete        = code{"order_complete", http.StatusConflict}
 	payloadTooLarge      = code{"payload_too_large", http.StatusRequestEntityTooLarge}
 	unsupportedMediaType = code{"unsupported_media_type", http.StatusUnsupportedMediaType}
+	wrongHost            = code{"wrong_host", http.StatusMisdirectedRequest}
 	rateLimited          = code{"rate_limited", http.StatusTooManyRequests}
 	internalError        = code{"internal_error", http.StatusInternalServerError}
 	saveFailed           = code{"save_failed", http.StatusServiceUnavailable}

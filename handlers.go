@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -21,50 +22,93 @@ import (
 	"time"
 )
 
-// Server is the http.Handler of the whole service.
+// Options say how a Server works. The zero Options are what a test wants: the sample data, nothing
+// on disk, the demo keys, and no faults.
+type Options struct {
+	Data       string        // the data file; empty to keep nothing on disk
+	Keys       string        // the keys file; empty for the demo keys
+	Minute     time.Duration // the length of a rate-limit minute, from 1s to 1m; 0 for 1m
+	CORSOrigin string        // an origin whose web pages may call the API; empty for none
+	Delay      time.Duration // how long to hold back each API response, at most 8s
+	Fail       string        // "M/N": fail the first M of every N requests; empty for none
+	Drop       string        // "M/N": drop the first M of every N responses; empty for none
+	Verbose    bool          // log each request
+
+	BaseURL string      // the URL in the description; empty for http://localhost:8080
+	Logger  *log.Logger // nil for log.Default()
+}
+
+// check returns an error, in terms of the flags, if the options make no sense.
+func (o Options) check() error {
+	if o.Minute < time.Second || o.Minute > time.Minute {
+		return fmt.Errorf("-minute must be from 1s to 1m, not %v", o.Minute)
+	}
+	if o.Delay < 0 || o.Delay > 8*time.Second { // a shutdown waits at most 10s
+		return fmt.Errorf("-delay must be from 0 to 8s, not %v", o.Delay)
+	}
+	origin := regexp.MustCompile( // as browsers send it (RFC 6454)
+		`^[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$`)
+	defaultPort := regexp.MustCompile(`^http:.*:80$|^https:.*:443$`)
+	if o.CORSOrigin != "" &&
+		(!origin.MatchString(o.CORSOrigin) || defaultPort.MatchString(o.CORSOrigin)) {
+		return fmt.Errorf("-cors-origin must be a scheme and a host, such as https://example.com, "+
+			"in small letters and without a path, trailing slash or default port; got %q",
+			o.CORSOrigin)
+	}
+	if _, err := parseRatio("-fail", o.Fail); err != nil {
+		return err
+	}
+	_, err := parseRatio("-drop", o.Drop)
+	return err
+}
+
+func (o Options) demoKeys() bool { return o.Keys == "" }
+
+// A Server is the whole service, as an http.Handler.
 type Server struct {
-	options
-	store   *Store
-	limits  *Limits
-	logger  *log.Logger
-	mux     *http.ServeMux
-	started time.Time
-
-	letThrough, succeeded atomic.Int64 // requests, counted for fail and drop
+	options    Options
+	limits     *limits
+	store      *store
+	fail, drop *ratio
+	logger     *log.Logger
+	mux        *http.ServeMux
+	started    time.Time
 }
 
-// options are the settings from main: the flags with these names, and the URL of this server.
-type options struct {
-	baseURL    string // empty for http://localhost:8080
-	corsOrigin string
-	delay      time.Duration
-	fail, drop ratio
-	verbose    bool
-}
-
-func newServer(store *Store, limits *Limits, logger *log.Logger, opts options) *Server {
-	s := &Server{options: opts, store: store, limits: limits, logger: logger,
-		mux: http.NewServeMux(), started: time.Now()}
-	api := func(path string, m methods) {
+// New returns a Server. It fails if the options make no sense, or a file in them cannot be used. It
+// starts no goroutine, and asks only package time for the time, so a Server can run in a bubble of
+// testing/synctest.
+func New(options Options) (*Server, error) {
+	options.Minute = cmp.Or(options.Minute, time.Minute)
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	s := &Server{
+		options: options,
+		logger:  cmp.Or(options.Logger, log.Default()),
+		mux:     http.NewServeMux(),
+		started: time.Now(),
+	}
+	var err error
+	if s.limits, err = newLimits(options.Keys, options.Minute); err != nil {
+		return nil, err
+	}
+	if s.store, err = openStore(options.Data, s.logger); err != nil {
+		return nil, err
+	}
+	s.fail, _ = parseRatio("-fail", options.Fail) // check has found no error
+	s.drop, _ = parseRatio("-drop", options.Drop)
+	for path, m := range s.routes() {
 		s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			s.serveAPI(w, r, m)
+			s.serveAPI(w, r, m.handlerFor(r.Method))
 		})
 	}
-	api("/pets", methods{"GET": s.listPets, "POST": s.createPet})
-	api("/pets/{id}", methods{"GET": s.getPet, "PUT": s.replacePet, "DELETE": s.deletePet})
-	api("/categories", methods{"GET": s.listCategories, "POST": s.createCategory})
-	api("/categories/{id}", methods{
-		"GET": s.getCategory, "PUT": s.replaceCategory, "DELETE": s.deleteCategory})
-	api("/store/orders", methods{"GET": s.listOrders, "POST": s.createOrder})
-	api("/store/orders/{id}", methods{
-		"GET": s.getOrder, "PUT": s.replaceOrder, "DELETE": s.cancelOrder})
-	api("/inventory", methods{"GET": s.listInventory})
-	api("/inventory/{id}", methods{"GET": s.getInventory, "PATCH": s.updateInventory})
-	api("/", nil) // any other path
-
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.serveAPI(w, r, noPath)
+	})
 	open := func(path string, get handler) {
 		s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			s.serveOpen(w, r, methods{"GET": get})
+			s.serveOpen(w, r, methods{"GET": get}.handlerFor(r.Method))
 		})
 	}
 	open("/healthz", s.getHealth)
@@ -72,7 +116,25 @@ func newServer(store *Store, limits *Limits, logger *log.Logger, opts options) *
 	open("/docs/keys.json", s.getKeys)
 	open("/docs/{file}", getReferenceFile)
 	open("/{$}", getReferenceFile)
-	return s
+	return s, nil
+}
+
+// routes are the operations of the API, by path and method. The mux is not given the methods,
+// because its 405 would be a text without rate headers.
+func (s *Server) routes() map[string]methods {
+	return map[string]methods{
+		"/pets": {"GET": s.listPets, "POST": s.createPet},
+		"/pets/{id}": {"GET": deprecated(byID(s.getPet)), "PUT": byID(s.replacePet),
+			"DELETE": byID(s.deletePet)},
+		"/categories": {"GET": s.listCategories, "POST": s.createCategory},
+		"/categories/{id}": {"GET": byID(s.getCategory), "PUT": byID(s.replaceCategory),
+			"DELETE": byID(s.deleteCategory)},
+		"/store/orders": {"GET": s.listOrders, "POST": s.createOrder},
+		"/store/orders/{id}": {"GET": byID(s.getOrder), "PUT": byID(s.replaceOrder),
+			"DELETE": byID(s.cancelOrder)},
+		"/inventory":      {"GET": s.listInventory},
+		"/inventory/{id}": {"GET": byID(s.getInventory), "PATCH": byID(s.updateInventory)},
+	}
 }
 
 // ServeHTTP serves every request.
@@ -80,63 +142,120 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == "OPTIONS" && r.Header.Get("Access-Control-Request-Method") != "" &&
 		s.allowsOrigin(r.Header.Get("Origin")):
-		s.serveOpen(w, r, methods{"OPTIONS": preflight})
+		s.serveOpen(w, r, preflight)
 	case r.URL.Path != path.Clean(r.URL.Path): // the mux would redirect //pets to /pets
-		s.serveAPI(w, r, nil)
+		s.serveAPI(w, r, noPath)
 	default:
 		s.mux.ServeHTTP(w, r)
 	}
 }
 
 // serveAPI serves an API request: it counts the request, carries it out unless the limits refuse
-// it, and sends the response. The flags -fail, -delay and -drop deliberately interfere.
-func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, m methods) {
+// it, and sends the response.
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, h handler) {
 	begin := time.Now()
-	quota, err := s.limits.count(s.requestKey(r), begin)
-	quota.setHeaders(w.Header())
-	if err != nil {
-		s.send(w, r, begin, failed(err))
+	decision := s.limits.admit(requestKey(r), begin)
+	decision.setHeaders(w.Header())
+	if decision.refusal != nil {
+		s.send(w, r, begin, response{}, decision.refusal)
 		return
 	}
-	h := m.handlerFor(r.Method)
-	if s.fail.includes(s.letThrough.Add(1)) {
+	if s.fail.next() {
 		h = failOnPurpose
 	}
-	resp := s.call(h, r)
-	time.Sleep(s.delay)
-	if resp.status < 400 && s.drop.includes(s.succeeded.Add(1)) {
+	resp, err := h.call(r)
+	time.Sleep(s.options.Delay)
+	if err == nil && s.drop.next() {
 		s.log(r, begin, "dropped")
 		panic(http.ErrAbortHandler) // makes net/http close the connection
 	}
-	s.send(w, r, begin, resp)
+	s.send(w, r, begin, resp, err)
 }
 
 // serveOpen serves a request that needs no key and is not counted.
-func (s *Server) serveOpen(w http.ResponseWriter, r *http.Request, m methods) {
+func (s *Server) serveOpen(w http.ResponseWriter, r *http.Request, h handler) {
 	begin := time.Now()
-	s.send(w, r, begin, s.call(m.handlerFor(r.Method), r))
+	resp, err := h.call(r)
+	s.send(w, r, begin, resp, err)
 }
 
-// A handler carries out a request.
-type handler func(*http.Request) response
+// A handler carries out a request. Unlike an http.Handler, it returns its response, so that an
+// error becomes JSON in one place. The header of the response is sent with an error, too.
+type handler func(*http.Request) (response, error)
 
-// A response is JSON, unless its header has another Content-Type. The body is nil if there is none.
+// A response has JSON, unless its header has another Content-Type. The body is nil if there is
+// none.
 type response struct {
 	status int
 	body   []byte
 	header http.Header
 }
 
-func (resp response) with(h http.Header) response { resp.header = h; return resp }
-
-// failed returns the response for an error. It panics if err is not an *Error, which would be a bug
-// in this program.
-func failed(err error) response {
-	e := err.(*Error)
-	return response{status: e.Status, body: encode(e)}
+// call calls a handler, and returns a panic in it as an error; net/http would just close the
+// connection.
+func (h handler) call(r *http.Request) (resp response, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return h(r)
 }
 
-// methods maps the methods of a path to their handlers. It is nil if there is no such path.
+// send sends a response or, if there is an error, that. An error that is not meant for clients, a
+// bug in this program, is logged and sent as a 500.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, resp response,
+	err error) {
+	if err != nil {
+		e, ok := err.(*Error)
+		if !ok {
+			s.logger.Print(err)
+			e = newError(internalError,
+				"The server failed; try again, and report it if it fails again.")
+		}
+		resp.status, resp.body = e.Status, encode(e)
+	}
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	if resp.body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	if resp.status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", "Bearer")
+	}
+	if s.options.Drop != "" {
+		// Many clients, such as Go's, send a GET again if a connection that was kept is closed,
+		// which would hide a drop.
+		header.Set("Connection", "close")
+	}
+	if origin := r.Header.Get("Origin"); s.allowsOrigin(origin) {
+		header.Set("Vary", "Origin")
+		header.Set("Access-Control-Allow-Origin", origin)
+		header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
+			"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, "+
+			"WWW-Authenticate")
+	}
+	maps.Copy(header, resp.header) // replaces those above
+	end := ""
+	if header.Get("Content-Type") == "application/json" {
+		end = "\n" // so that a terminal shows its prompt on the next line
+	}
+	if length := len(resp.body) + len(end); length > 2000 { // net/http sets it for a short body
+		header.Set("Content-Length", strconv.Itoa(length))
+	}
+	w.WriteHeader(resp.status)
+	w.Write(resp.body)
+	io.WriteString(w, end)
+	s.log(r, begin, strconv.Itoa(resp.status))
+}
+
+func (s *Server) log(r *http.Request, begin time.Time, status string) {
+	if s.options.Verbose {
+		s.logger.Printf("%s %q %s %s", r.Method, r.URL.Path, status, time.Since(begin))
+	}
+}
+
+// methods are the handlers of a path, by method.
 type methods map[string]handler
 
 // handlerFor returns the handler for a method. HEAD uses the one for GET; net/http omits the body.
@@ -150,93 +269,54 @@ func (m methods) handlerFor(method string) handler {
 	return m.notAllowed
 }
 
+func noPath(*http.Request) (response, error) {
+	return response{}, newError(notFound, "This path does not exist; "+
+		"GET / shows the operations, and GET /openapi.json describes them.")
+}
+
 // notAllowed lists the methods of the path in the Allow header (RFC 9110, section 15.5.6).
-func (m methods) notAllowed(r *http.Request) response {
-	if m == nil {
-		return noPath(r)
-	}
+func (m methods) notAllowed(*http.Request) (response, error) {
 	names := append(slices.Collect(maps.Keys(m)), "HEAD") // every path has GET
 	slices.Sort(names)
 	allow := strings.Join(names, ", ")
-	err := newError(methodNotAllowed, "This path supports only the methods %s.", allow)
-	return failed(err).with(http.Header{"Allow": {allow}})
+	return response{header: http.Header{"Allow": {allow}}},
+		newError(methodNotAllowed, "This path supports only the methods %s.", allow)
 }
 
-func noPath(*http.Request) response {
-	return failed(newError(notFound, "This path does not exist; "+
-		"GET / shows the operations, and GET /openapi.json describes them."))
+func failOnPurpose(*http.Request) (response, error) {
+	return response{header: http.Header{"Retry-After": {"1"}}},
+		newError(failedOnPurpose, "The -fail flag caused this error, and nothing was changed; "+
+			"retry after one second.")
 }
 
-func failOnPurpose(*http.Request) response {
-	return failed(newError(failedOnPurpose, "The -fail flag caused this error, and nothing was "+
-		"changed; retry after one second.")).with(http.Header{"Retry-After": {"1"}})
+// A ratio is the first m of every n requests, or none if n is 0. For example, 2/3 is requests 1, 2,
+// 4, 5, 7 and 8 out of nine.
+type ratio struct {
+	m, n  int64
+	count atomic.Int64 // of the requests so far
 }
 
-// A ratio is the first m of every n requests, or none if n is 0. For example, 2/3 includes requests
-// 1, 2, 4, 5, 7 and 8 out of nine.
-type ratio struct{ m, n int64 }
-
-func (q *ratio) parse(text string) error {
-	fmt.Sscanf(text, "%d/%d", &q.m, &q.n)
-	if fmt.Sprintf("%d/%d", q.m, q.n) != text || q.m < 1 || q.m > q.n || q.n > 1_000_000 {
-		return fmt.Errorf("must be M/N, such as 1/2, with 1 <= M <= N <= 1000000")
+// parseRatio parses a flag such as 2/3, or an empty one for none.
+func parseRatio(flag, text string) (*ratio, error) {
+	if text == "" {
+		return new(ratio), nil
 	}
-	return nil
+	before, after, _ := strings.Cut(text, "/")
+	n, ok := parseInteger(after, 1, 1_000_000)
+	m, ok2 := parseInteger(before, 1, n)
+	if !ok || !ok2 {
+		return nil, fmt.Errorf("%s must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got %q",
+			flag, text)
+	}
+	return &ratio{m: m, n: n}, nil
 }
 
-func (q ratio) includes(number int64) bool { return q.n > 0 && (number-1)%q.n < q.m }
-
-// call calls a handler. A panic in it becomes a 500; net/http alone would just close the
-// connection.
-func (s *Server) call(h handler, r *http.Request) (resp response) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.logger.Printf("panic: %v\n%s", p, debug.Stack())
-			resp = failed(newError(internalError,
-				"The server failed; try again, and report it if it fails again."))
-		}
-	}()
-	return h(r)
-}
-
-// send sends a response and logs the request. The rate headers have already been set.
-func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, resp response) {
-	header := w.Header()
-	header.Set("Cache-Control", "no-store")
-	if resp.body != nil {
-		header.Set("Content-Type", "application/json")
-	}
-	if resp.status == http.StatusUnauthorized {
-		header.Set("WWW-Authenticate", "Bearer")
-	}
-	if origin := r.Header.Get("Origin"); s.allowsOrigin(origin) {
-		header.Set("Vary", "Origin")
-		header.Set("Access-Control-Allow-Origin", origin)
-		header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
-			"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, "+
-			"WWW-Authenticate")
-	}
-	maps.Copy(header, resp.header) // replaces those above
-	w.WriteHeader(resp.status)
-	if resp.body != nil {
-		w.Write(resp.body)
-		io.WriteString(w, "\n") // so that a terminal shows its prompt on the next line
-	}
-	s.log(r, begin, strconv.Itoa(resp.status))
-}
-
-func (s *Server) log(r *http.Request, begin time.Time, status string) {
-	if s.verbose {
-		s.logger.Printf("%s %q %s %s", r.Method, r.URL.Path, status, time.Since(begin))
-	}
-}
+// next counts a request, and reports whether it is one of the first m.
+func (q *ratio) next() bool { return q.n > 0 && (q.count.Add(1)-1)%q.n < q.m }
 
 // requestKey returns the key that a request carries, or "". The key is in Authorization (RFC 6750,
 // section 2.1) or, if that is missing or empty, in X-API-Key.
-func (s *Server) requestKey(r *http.Request) string {
-	if s.limits.demo && !isOurHost(r.Host) {
-		return ""
-	}
+func requestKey(r *http.Request) string {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	switch {
 	case scheme == "":
@@ -247,325 +327,359 @@ func (s *Server) requestKey(r *http.Request) string {
 	return ""
 }
 
-// isOurHost reports whether the Host of a request is localhost or an IP address. The demo keys are
-// valid for no other host, because of DNS rebinding:
-//
-//  1. Somebody who runs this server visits http://evil.example.
-//  2. Its DNS now says that evil.example is 127.0.0.1, so a script in the page may read
-//     http://evil.example:8080/pets: to the browser, that is the page's own origin.
-//  3. This server gets that request, with evil.example as its Host.
-func isOurHost(host string) bool {
-	name := (&url.URL{Host: host}).Hostname() // without the port and brackets
-	_, err := netip.ParseAddr(name)
-	return err == nil || strings.EqualFold(name, "localhost")
-}
-
 // allowsOrigin reports whether web pages from an origin may call the API (Fetch standard, CORS
-// protocol). It allows the origin in -cors-origin and, with the demo keys, any origin on this
+// protocol). It allows the origin in the options and, with the demo keys, any origin on this
 // computer.
 func (s *Server) allowsOrigin(origin string) bool {
-	if origin != "" && origin == s.corsOrigin {
+	if origin == "" {
+		return false
+	}
+	if origin == s.options.CORSOrigin {
 		return true
 	}
 	u, err := url.Parse(origin)
-	if err != nil || !s.limits.demo {
+	if err != nil || !s.options.demoKeys() {
 		return false
 	}
-	name := u.Hostname()
-	address, _ := netip.ParseAddr(name) // a name is not a loopback address
-	return address.IsLoopback() || name == "localhost" || strings.HasSuffix(name, ".localhost")
+	address, _ := netip.ParseAddr(u.Hostname()) // a name is not a loopback address
+	return address.IsLoopback() || isLocalhost(u.Hostname())
+}
+
+// isLocalhost reports whether a name is localhost or under it, which no DNS server can lead
+// elsewhere (RFC 6761, section 6.3).
+func isLocalhost(name string) bool {
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
 // preflight answers a browser that asks whether a web page may send a request.
-func preflight(*http.Request) response {
+func preflight(*http.Request) (response, error) {
 	return response{status: http.StatusNoContent, header: http.Header{
 		"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
-		"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type"},
-	}}
+		"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type, *"},
+	}}, nil
 }
 
-func (s *Server) listPets(r *http.Request) response {
+// byID makes a handler of a function that needs the id in the path.
+func byID(f func(r *http.Request, id int64) (response, error)) handler {
+	return func(r *http.Request) (response, error) {
+		id, ok := parseInteger(r.PathValue("id"), math.MinInt64, math.MaxInt64)
+		if !ok {
+			return response{}, newError(invalidParameter,
+				"The id in the path must be a plain 64-bit integer.")
+		}
+		return f(r, id)
+	}
+}
+
+// deprecated adds what the OpenAPI description says of the operation: that it is deprecated since
+// 2026-11-20 (RFC 9745), will be gone after its sunset (RFC 8594), and what comes in its place.
+func deprecated(h handler) handler {
+	header := http.Header{
+		"Deprecation": {"@1795132800"},
+		"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
+		"Link":        {`</pets>; rel="successor-version"`},
+	}
+	return func(r *http.Request) (response, error) {
+		resp, err := h(r)
+		resp.header = header
+		return resp, err
+	}
+}
+
+// The operations on pets.
+
+func (s *Server) listPets(r *http.Request) (response, error) {
 	q, err := readQuery(r, "status", "categoryId")
 	if err != nil {
-		return failed(err)
+		return response{}, err
+	}
+	status := PetStatus(q.Get("status"))
+	if status != "" && !status.valid() {
+		return response{}, newError(invalidParameter, "status must be %s.", aStatus)
+	}
+	categoryID, err := integerIn(q, "categoryId", 0, 1, math.MaxInt64)
+	if err != nil {
+		return response{}, err
 	}
 	pets := s.store.view().pets.records
-	if q.status != "" || q.categoryID != 0 {
-		pets = slices.DeleteFunc(slices.Clone(pets), func(p *record[storedPet]) bool {
-			return !q.matches(p.value.Pet)
+	if status != "" || categoryID != 0 {
+		pets = slices.DeleteFunc(slices.Clone(pets), func(pet *record[Pet]) bool {
+			return status != "" && status != pet.value.Status ||
+				categoryID != 0 && categoryID != pet.value.CategoryID
 		})
 	}
 	return list(r, q, pets)
 }
 
-func (s *Server) createPet(r *http.Request) response {
-	added, err := write(s, r, readPet, (*state).addPet)
+func (s *Server) createPet(r *http.Request) (response, error) {
+	pet, err := readBody(r, readPet)
+	if err != nil {
+		return response{}, err
+	}
+	added, err := s.store.addPet(pet)
 	return created(r, added, err)
 }
 
-// deprecation is sent with every 200, 400 and 404 response of getPet. The OpenAPI description marks
-// that operation as deprecated: since 2026-11-20 (RFC 9745), and until its sunset (RFC 8594).
-var deprecation = http.Header{
-	"Deprecation": {"@1795132800"},
-	"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
-	"Link":        {`</pets>; rel="successor-version"`},
+func (s *Server) getPet(_ *http.Request, id int64) (response, error) {
+	return respond(s.store.view().pets.get(id))
 }
 
-func (s *Server) getPet(r *http.Request) response {
-	return respond(find(r, s.store.view().pets)).with(deprecation)
+func (s *Server) replacePet(r *http.Request, id int64) (response, error) {
+	pet, err := readBody(r, readPet)
+	if err != nil {
+		return response{}, err
+	}
+	return respond(s.store.replacePet(id, pet))
 }
 
-func (s *Server) replacePet(r *http.Request) response {
-	return respond(write(s, r, readPet, (*state).replacePet))
+func (s *Server) deletePet(_ *http.Request, id int64) (response, error) {
+	return noContent(s.store.removePet(id))
 }
 
-func (s *Server) deletePet(r *http.Request) response {
-	return remove(s, r, (*state).removePet)
-}
+// The operations on categories.
 
-func (s *Server) listCategories(r *http.Request) response {
+func (s *Server) listCategories(r *http.Request) (response, error) {
 	q, err := readQuery(r)
 	if err != nil {
-		return failed(err)
+		return response{}, err
 	}
 	return list(r, q, s.store.view().categories.records)
 }
 
-func (s *Server) createCategory(r *http.Request) response {
-	added, err := write(s, r, readCategory, (*state).addCategory)
+func (s *Server) createCategory(r *http.Request) (response, error) {
+	category, err := readBody(r, readCategory)
+	if err != nil {
+		return response{}, err
+	}
+	added, err := s.store.addCategory(category)
 	return created(r, added, err)
 }
 
-func (s *Server) getCategory(r *http.Request) response {
-	return respond(find(r, s.store.view().categories))
+func (s *Server) getCategory(_ *http.Request, id int64) (response, error) {
+	return respond(s.store.view().categories.get(id))
 }
 
-func (s *Server) replaceCategory(r *http.Request) response {
-	return respond(write(s, r, readCategory, (*state).replaceCategory))
+func (s *Server) replaceCategory(r *http.Request, id int64) (response, error) {
+	category, err := readBody(r, readCategory)
+	if err != nil {
+		return response{}, err
+	}
+	return respond(s.store.replaceCategory(id, category))
 }
 
-func (s *Server) deleteCategory(r *http.Request) response {
-	return remove(s, r, (*state).removeCategory)
+func (s *Server) deleteCategory(_ *http.Request, id int64) (response, error) {
+	return noContent(s.store.removeCategory(id))
 }
 
-func (s *Server) listOrders(r *http.Request) response {
+// The operations on orders.
+
+func (s *Server) listOrders(r *http.Request) (response, error) {
 	q, err := readQuery(r)
 	if err != nil {
-		return failed(err)
+		return response{}, err
 	}
 	return list(r, q, s.store.view().orders.records)
 }
 
-func (s *Server) createOrder(r *http.Request) response {
-	added, err := write(s, r, readOrder, (*state).addOrder)
+func (s *Server) createOrder(r *http.Request) (response, error) {
+	order, err := readBody(r, readOrder)
+	if err != nil {
+		return response{}, err
+	}
+	added, err := s.store.addOrder(order)
 	return created(r, added, err)
 }
 
-func (s *Server) getOrder(r *http.Request) response {
-	return respond(find(r, s.store.view().orders))
+func (s *Server) getOrder(_ *http.Request, id int64) (response, error) {
+	return respond(s.store.view().orders.get(id))
 }
 
-func (s *Server) replaceOrder(r *http.Request) response {
-	return respond(write(s, r, readOrder, (*state).replaceOrder))
+func (s *Server) replaceOrder(r *http.Request, id int64) (response, error) {
+	order, err := readBody(r, readOrder)
+	if err != nil {
+		return response{}, err
+	}
+	return respond(s.store.replaceOrder(id, order))
 }
 
-func (s *Server) cancelOrder(r *http.Request) response {
-	return remove(s, r, (*state).cancelOrder)
+func (s *Server) cancelOrder(_ *http.Request, id int64) (response, error) {
+	return noContent(s.store.cancelOrder(id))
 }
 
-func (s *Server) listInventory(r *http.Request) response {
+// The operations on the inventory.
+
+func (s *Server) listInventory(r *http.Request) (response, error) {
 	q, err := readQuery(r)
 	if err != nil {
-		return failed(err)
+		return response{}, err
 	}
-	pets, header := page(r, q, s.store.view().pets.records)
-	items := make([]InventoryItem, len(pets))
+	pets, link, err := page(r, q, s.store.view().pets.records)
+	if err != nil {
+		return response{}, err
+	}
+	items := make([][]byte, len(pets))
 	for i, pet := range pets {
-		items[i] = pet.value.inventoryItem()
+		items[i] = encode(pet.value.inventoryItem())
 	}
-	return response{status: http.StatusOK, body: encode(items), header: header}
+	return array(items, link), nil
 }
 
-func (s *Server) getInventory(r *http.Request) response {
-	return respondItem(find(r, s.store.view().pets))
+func (s *Server) getInventory(_ *http.Request, id int64) (response, error) {
+	return respondItem(s.store.view().pets.get(id))
 }
 
-func (s *Server) updateInventory(r *http.Request) response {
-	return respondItem(write(s, r, readInventoryUpdate, (*state).setQuantity))
-}
-
-// write reads the body of a request, and updates the store with it.
-func write[Input, T any](s *Server, r *http.Request, read func(*object) Input,
-	change func(*state, Input) (*record[T], error)) (*record[T], error) {
-	body, err := readBody(r, read)
+func (s *Server) updateInventory(r *http.Request, id int64) (response, error) {
+	quantity, err := readBody(r, readInventoryUpdate)
 	if err != nil {
-		return nil, err
+		return response{}, err
 	}
-	return update(s.store, body, change)
+	return respondItem(s.store.setQuantity(id, quantity))
 }
 
-// remove removes the record with the id in the path.
-func remove[T any](s *Server, r *http.Request,
-	change func(*state, int64) (*record[T], error)) response {
-	id, err := pathID(r)
+// These functions make a response of what the store returns.
+
+func respond[T value](r *record[T], err error) (response, error) {
 	if err != nil {
-		return failed(err)
+		return response{}, err
 	}
-	if _, err := update(s.store, id, change); err != nil {
-		return failed(err)
-	}
-	return response{status: http.StatusNoContent}
+	return response{status: http.StatusOK, body: r.json}, nil
 }
 
-// find returns the record with the id in the path.
-func find[T any](r *http.Request, t table[T]) (*record[T], error) {
-	id, err := pathID(r)
+func respondItem(pet *record[Pet], err error) (response, error) {
 	if err != nil {
-		return nil, err
+		return response{}, err
 	}
-	return t.get(id)
+	return response{status: http.StatusOK, body: encode(pet.value.inventoryItem())}, nil
 }
 
-// pathID returns the id in the path, or 0 if the route has none.
-func pathID(r *http.Request) (int64, error) {
-	text := cmp.Or(r.PathValue("id"), "0")
-	id, err := integer("id", text, math.MinInt64, math.MaxInt64)
+func created[T value](r *http.Request, added *record[T], err error) (response, error) {
 	if err != nil {
-		err = newError(invalidParameter, "The id in the path must be a plain 64-bit integer.")
+		return response{}, err
 	}
-	return id, err
+	location := fmt.Sprintf("%s/%d", r.URL.Path, added.value.id())
+	return response{
+		status: http.StatusCreated,
+		body:   added.json,
+		header: http.Header{"Location": {location}},
+	}, nil
 }
 
-// respond turns what find or write returns into a response.
-func respond[T any](r *record[T], err error) response {
+func noContent[T value](_ *record[T], err error) (response, error) {
+	return response{status: http.StatusNoContent}, err
+}
+
+// list returns a response with the page of records that a query asks for.
+func list[T value](r *http.Request, q url.Values, all []*record[T]) (response, error) {
+	records, link, err := page(r, q, all)
 	if err != nil {
-		return failed(err)
+		return response{}, err
 	}
-	return response{status: http.StatusOK, body: r.json}
+	items := make([][]byte, len(records))
+	for i, found := range records {
+		items[i] = found.json
+	}
+	return array(items, link), nil
 }
 
-// respondItem is like respond, but for the stock of a pet.
-func respondItem(pet *record[storedPet], err error) response {
-	if err != nil {
-		return failed(err)
+// array returns a response with a JSON array that has one item per line.
+func array(items [][]byte, header http.Header) response {
+	size := len("[]")
+	for _, item := range items {
+		size += len(item) + len(",\n")
 	}
-	return response{status: http.StatusOK, body: encode(pet.value.inventoryItem())}
-}
-
-// created is like respond, but for a record that a POST added. It puts the path of the record in
-// Location.
-func created[T any](r *http.Request, added *record[T], err error) response {
-	if err != nil {
-		return failed(err)
+	body := append(make([]byte, 0, size), '[')
+	for i, item := range items {
+		if i > 0 {
+			body = append(body, ",\n"...)
+		}
+		body = append(body, item...)
 	}
-	location := http.Header{"Location": {fmt.Sprintf("%s/%d", r.URL.Path, added.id)}}
-	return response{status: http.StatusCreated, body: added.json, header: location}
-}
-
-// list returns a response with a page of records.
-func list[T any](r *http.Request, q query, all []*record[T]) response {
-	records, header := page(r, q, all)
-	body := append(make([]byte, 0, 96*len(records)), '[') // room for records of the usual size
-	for _, found := range records {
-		body = append(append(body, found.json...), ",\n"...)
-	}
-	body = append(bytes.TrimSuffix(body, []byte(",\n")), ']')
-	return response{status: http.StatusOK, body: body, header: header}
+	return response{status: http.StatusOK, body: append(body, ']'), header: header}
 }
 
 // page returns the records that a query asks for and, if more follow, a Link header with the URL of
 // the next page (RFC 8288). For example, given records 1, 2, 3 and 5, limit=2 returns 1 and 2 with
 // a link to ?after=2&limit=2, which returns 3 and 5 without a link.
-func page[T any](r *http.Request, q query, records []*record[T]) ([]*record[T], http.Header) {
-	first, found := search(records, q.after)
+func page[T value](r *http.Request, q url.Values, records []*record[T]) ([]*record[T], http.Header,
+	error) {
+	limit, err := integerIn(q, "limit", 20, 1, 100)
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err := integerIn(q, "after", 0, 0, math.MaxInt64)
+	if err != nil {
+		return nil, nil, err
+	}
+	first, found := search(records, after)
 	if found {
 		first++
 	}
 	records = records[first:]
-	if int64(len(records)) <= q.limit {
-		return records, nil
+	if int64(len(records)) <= limit {
+		return records, nil, nil
 	}
-	records = records[:q.limit]
-	values := r.URL.Query()
-	values.Set("after", strconv.FormatInt(records[q.limit-1].id, 10))
-	values.Set("limit", strconv.FormatInt(q.limit, 10))
-	next := fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.Path, values.Encode())
-	return records, http.Header{"Link": {next}}
+	records = records[:limit]
+	q.Set("after", strconv.FormatInt(records[limit-1].value.id(), 10))
+	q.Set("limit", strconv.FormatInt(limit, 10))
+	next := fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.Path, q.Encode())
+	return records, http.Header{"Link": {next}}, nil
 }
 
-// A query holds the query parameters of a list request. An omitted filter is zero.
-type query struct {
-	limit      int64 // the number of records on a page
-	after      int64 // only records with greater ids
-	status     PetStatus
-	categoryID int64
-}
-
-func (q query) matches(p Pet) bool {
-	return (q.status == "" || q.status == p.Status) &&
-		(q.categoryID == 0 || q.categoryID == p.CategoryID)
-}
-
-// readQuery reads the query parameters of a request for a list that has the given filters.
-func readQuery(r *http.Request, filters ...string) (query, error) {
-	values, err := url.ParseQuery(r.URL.RawQuery)
+// readQuery returns the query parameters of a request for a list, which may be limit, after and the
+// given filters.
+func readQuery(r *http.Request, filters ...string) (url.Values, error) {
+	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return query{}, newError(invalidParameter,
+		return nil, newError(invalidParameter,
 			"The query must consist of percent-encoded name=value pairs joined by &.")
 	}
-	q := query{limit: 20}
 	names := append([]string{"limit", "after"}, filters...)
-	for _, name := range slices.Sorted(maps.Keys(values)) { // the same error each time
-		text := values.Get(name)
-		switch {
-		case !slices.Contains(names, name):
-			err = newError(invalidParameter,
-				"The parameter %.40q is unknown; use one of %s.", name, strings.Join(names, ", "))
-		case len(values[name]) > 1 || text == "":
-			err = newError(invalidParameter, "%s must not be repeated or empty.", name)
-		case name == "limit":
-			q.limit, err = integer(name, text, 1, 100)
-		case name == "after":
-			q.after, err = integer(name, text, 0, math.MaxInt64)
-		case name == "categoryId":
-			q.categoryID, err = integer(name, text, 1, math.MaxInt64)
-		case name == "status":
-			q.status = PetStatus(text)
-			if !q.status.valid() {
-				err = newError(invalidParameter, "status must be %s.", aStatus)
-			}
+	for _, name := range slices.Sorted(maps.Keys(q)) { // the same error each time
+		if !slices.Contains(names, name) {
+			return nil, newError(invalidParameter, "The parameter %.40q is unknown; use one of %s.",
+				name, strings.Join(names, ", "))
 		}
-		if err != nil {
-			return query{}, err
+		if len(q[name]) > 1 || q.Get(name) == "" {
+			return nil, newError(invalidParameter, "%s must not be repeated or empty.", name)
 		}
 	}
 	return q, nil
 }
 
-// integer parses an integer in canonical form: not +1, 01 or 1.0.
-func integer(name, text string, low, high int64) (int64, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || strconv.FormatInt(n, 10) != text || n < low || n > high {
+// integerIn returns an integer in a query, or a default value if it was left out.
+func integerIn(q url.Values, name string, value, low, high int64) (int64, error) {
+	if !q.Has(name) {
+		return value, nil
+	}
+	n, ok := parseInteger(q.Get(name), low, high)
+	if !ok {
 		return 0, newError(invalidParameter,
 			"%s must be an integer from %d to %d.", name, low, high)
 	}
 	return n, nil
 }
 
+// parseInteger parses an integer in canonical form: not +1, 01 or 1.0.
+func parseInteger(text string, low, high int64) (n int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == text && low <= n && n <= high
+}
+
 const maxBody = 64 << 10 // bytes
 
 // readBody reads the JSON body of a POST, PUT or PATCH. A body that is refused because of its type
 // or declared length is not read, so a client that waits for 100 Continue need not send it.
-func readBody[T any](r *http.Request, read func(*object) T) (none T, err error) {
-	id, err := pathID(r)
-	if err != nil {
-		return none, err
-	}
+func readBody[T any](r *http.Request, read func([]byte) (T, error)) (none T, err error) {
 	contentType := cmp.Or(r.Header.Get("Content-Type"), "application/json")
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	if !strings.EqualFold(strings.TrimSpace(mediaType), "application/json") {
 		return none, newError(unsupportedMediaType,
 			"The body must be JSON; send it with Content-Type: application/json.")
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" &&
+		!strings.EqualFold(encoding, "identity") {
+		return none, newError(unsupportedMediaType,
+			"The body must not be compressed; send it without Content-Encoding.")
 	}
 	tooLarge := newError(payloadTooLarge, "The body must be at most %d bytes.", maxBody)
 	if r.ContentLength > maxBody {
@@ -579,33 +693,41 @@ func readBody[T any](r *http.Request, read func(*object) T) (none T, err error) 
 	if len(body) > maxBody {
 		return none, tooLarge
 	}
-	return decode(body, object{pathID: id}, read)
+	if err := checkJSON(body); err != nil {
+		return none, err
+	}
+	return read(body)
 }
+
+// The paths that need no key.
 
 // getHealth reports when this server was started, so that a page can detect a restart.
-func (s *Server) getHealth(*http.Request) response {
+func (s *Server) getHealth(*http.Request) (response, error) {
 	started := s.started.UTC().Format(time.RFC3339Nano)
 	body := fmt.Appendf(nil, `{"status":"ok","started":%q}`, started)
-	return response{status: http.StatusOK, body: body}
+	return response{status: http.StatusOK, body: body}, nil
 }
 
-// getKeys returns the demo keys, for the page to offer, or [] if they are not in use.
-func (s *Server) getKeys(*http.Request) response {
+// getKeys returns what the page needs to know of the limits: the demo keys, if they are in use, and
+// the seconds in a minute.
+func (s *Server) getKeys(*http.Request) (response, error) {
 	keys := "[]"
-	if s.limits.demo {
+	if s.options.demoKeys() {
 		keys = demoKeys
 	}
-	return response{status: http.StatusOK, body: []byte(keys)}
+	body := fmt.Appendf(nil, `{"minute":%v,"keys":%s}`, s.options.Minute.Seconds(), keys)
+	return response{status: http.StatusOK, body: body}, nil
 }
 
 //go:embed docs/openapi.json
 var openAPI []byte
 
 // getDescription returns the description with the address of this server.
-func (s *Server) getDescription(*http.Request) response {
+func (s *Server) getDescription(*http.Request) (response, error) {
 	const described = "http://localhost:8080"
-	body := bytes.ReplaceAll(openAPI, []byte(described), []byte(cmp.Or(s.baseURL, described)))
-	return response{status: http.StatusOK, body: body}
+	address := cmp.Or(s.options.BaseURL, described)
+	body := bytes.ReplaceAll(openAPI, []byte(described), []byte(address))
+	return response{status: http.StatusOK, body: body}, nil
 }
 
 //go:embed docs/reference/*.html docs/reference/*.css docs/reference/*.js docs/reference/*.svg
@@ -622,7 +744,7 @@ var contentTypes = map[string]string{
 
 // getReferenceFile returns a file of the reference page. For /, it returns index.html. The
 // Content-Security-Policy keeps the page from loading anything that this server does not serve.
-func getReferenceFile(r *http.Request) response {
+func getReferenceFile(r *http.Request) (response, error) {
 	name := cmp.Or(r.PathValue("file"), "index.html")
 	body, err := pageFiles.ReadFile("docs/reference/" + name)
 	if err != nil {
@@ -634,5 +756,5 @@ func getReferenceFile(r *http.Request) response {
 			"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 		"X-Content-Type-Options": {"nosniff"},
 		"Cache-Control":          {"no-cache"},
-	}}
+	}}, nil
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,18 +19,16 @@ import (
 	"time"
 )
 
-// This is how a handler is tested with nothing but the standard library: make a request, let the
-// handler write its response to a recorder, and look at what it recorded.
-func TestOnePet(t *testing.T) {
-	handler := freshService(t)
-	request := httptest.NewRequest("GET", "/pets/1", nil)
-	request.Header.Set("Authorization", "Bearer big")
-	recorder := httptest.NewRecorder()
-	handler.ServeHTTP(recorder, request)
-	want := `{"id":1,"name":"Rex","categoryId":1,"status":"available"}` + "\n"
-	if got := recorder.Body.String(); recorder.Code != 200 || got != want {
-		t.Errorf("status %d, body %s; want 200, %s", recorder.Code, got, want)
-	}
+// This is how to test against a pet store with nothing but the standard library: make one, let it
+// write its response to a recorder, and compare what is recorded.
+func ExampleNew() {
+	petstore, _ := New(Options{})
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "/pets/1", nil)
+	r.Header.Set("X-API-Key", "demo-free")
+	petstore.ServeHTTP(w, r)
+	fmt.Println(w.Code, w.Header().Get("X-RateLimit-Remaining"), w.Body)
+	// Output: 200 59 {"id":1,"name":"Rex","categoryId":1,"status":"available"}
 }
 
 // A row is a request with the response that it must get: see expect. A request may have several
@@ -47,7 +47,7 @@ func checkRows(t *testing.T, rows []row) {
 			continue
 		}
 		t.Run(first.rule, func(t *testing.T) {
-			s := newService(t, "")
+			s := newService(t, Options{})
 			for j, next := range rows[i:] {
 				if j > 0 && next.rule != "" {
 					return
@@ -148,7 +148,7 @@ func TestIDInThePath(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	s := newService(t, "")
+	s := newService(t, Options{})
 	for range 150 { // pets 6 to 155
 		s.do("POST /pets", `{"name":"P","categoryId":1,"status":"sold"}`)
 	}
@@ -201,7 +201,7 @@ func TestLists(t *testing.T) {
 		})
 	}
 	t.Run("have a record a line", func(t *testing.T) {
-		body, _ := io.ReadAll(newService(t, "").do("GET /store/orders", "").Body)
+		body, _ := io.ReadAll(newService(t, Options{}).do("GET /store/orders", "").Body)
 		equal(t, "lines", 2, strings.Count(string(body), "\n"))
 	})
 }
@@ -232,7 +232,7 @@ func TestBody(t *testing.T) {
 				r := httptest.NewRequest("PUT", "/categories/1", strings.NewReader(body))
 				r.ContentLength = int64(length)
 				r.Header.Set("X-API-Key", "big")
-				equal(t, "status", status, newService(t, "").exchange(r).StatusCode)
+				equal(t, "status", status, newService(t, Options{}).exchange(r).StatusCode)
 			}
 		})
 	}
@@ -260,12 +260,19 @@ func (s *service) checkHeader(t *testing.T, request, name string, rows []headerR
 }
 
 func TestContentType(t *testing.T) {
-	newService(t, "").checkHeader(t, "POST /pets", "Content-Type", []headerRow{
+	newService(t, Options{}).checkHeader(t, "POST /pets", "Content-Type", []headerRow{
 		{"may be missing", "", 201},
 		{"may be JSON in any letter case", "application/json,Application/JSON", 201},
 		{"may have any parameters", "application/json; charset=iso-8859-1,application/json ;", 201},
 		{"may be nothing else", "application/merge-patch+json,application/jsonp,; charset=utf-8," +
 			"application/x-www-form-urlencoded,text/plain; application/json", 415},
+	})
+}
+
+func TestContentEncoding(t *testing.T) {
+	newService(t, Options{}).checkHeader(t, "POST /pets", "Content-Encoding", []headerRow{
+		{"may be missing or identity", ",identity,Identity", 201},
+		{"may be nothing else", "gzip,br,x-gzip", 415},
 	})
 }
 
@@ -301,7 +308,7 @@ func TestUnknownPath(t *testing.T) {
 }
 
 func TestHEAD(t *testing.T) {
-	s := newService(t, "")
+	s := newService(t, Options{})
 	for target := range strings.FieldsSeq("/pets?limit=1 /pets/1 /store/orders/3 /inventory/1 " +
 		"/categories?x=1 /nothing / /healthz /openapi.json") {
 		t.Run("gets the status and the header of a GET of "+target, func(t *testing.T) {
@@ -314,11 +321,38 @@ func TestHEAD(t *testing.T) {
 	}
 }
 
+func TestContentLength(t *testing.T) {
+	server := httptest.NewServer(newService(t, Options{}))
+	defer server.Close()
+	for request := range strings.SplitSeq("GET /pets,HEAD /pets,GET /pets/1,HEAD /pets/1,"+
+		"GET /openapi.json,HEAD /openapi.json,GET /,HEAD /,GET /healthz,GET /nothing,PUT /pets,"+
+		"GET /categories?limit=0,POST /categories,POST /store/orders,GET /pets?limit=100", ",") {
+		t.Run(request, func(t *testing.T) {
+			method, target, _ := strings.Cut(request, " ")
+			r, _ := http.NewRequest(method, server.URL+target, strings.NewReader(`{}`))
+			r.Header.Set("X-API-Key", "big")
+			resp, err := server.Client().Do(r)
+			must(t, err)
+			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if method != "HEAD" {
+				equal(t, "Content-Length", int64(len(body)), resp.ContentLength)
+				return
+			}
+			r.Method = "GET"
+			get, err := server.Client().Do(r)
+			must(t, err)
+			get.Body.Close()
+			equal(t, "that of its GET", get.ContentLength, resp.ContentLength)
+		})
+	}
+}
+
 // A header where it is not described fails each test, so this one tests values.
 func TestDeprecation(t *testing.T) {
 	for rule, id := range map[string]string{"of a 200": "1", "of a 400": "x", "of a 404": "77"} {
 		t.Run(rule, func(t *testing.T) {
-			h := newService(t, "").do("GET /pets/"+id, "").Header
+			h := newService(t, Options{}).do("GET /pets/"+id, "").Header
 			equal(t, "header", []string{"@1795132800", "Thu, 05 Dec 2030 00:00:00 GMT",
 				`</pets>; rel="successor-version"`},
 				[]string{h.Get("Deprecation"), h.Get("Sunset"), h.Get("Link")})
@@ -327,7 +361,7 @@ func TestDeprecation(t *testing.T) {
 }
 
 func TestKeyOfARequest(t *testing.T) {
-	s := newService(t, "")
+	s := newService(t, Options{})
 	s.checkHeader(t, "GET /pets", "Authorization", []headerRow{
 		{"in Authorization, which counts first", "Bearer big,Bearer   big", 200},
 		{"the scheme has any letter case", "bEARER big,bearer big", 200},
@@ -356,29 +390,15 @@ func TestKeyOfARequest(t *testing.T) {
 	})
 }
 
-// The demo keys count only in requests whose Host a web page with a name of its own cannot have.
-func TestHostOfTheDemoKeys(t *testing.T) {
-	demoService(t).checkHeader(t, "GET /pets", "Host", []headerRow{
-		{"localhost counts", "localhost,localhost:8080,LOCALHOST:1", 200},
-		{"an address counts", "127.0.0.1,127.0.0.1:8080,192.0.2.1,[::1],[2001:db8::1]:8080", 200},
-		{"another name does not", "evil.example,evil.example:80,localhost.evil.example,localhos," +
-			"127.0.0.1.example,docker.internal,calhost,app.localhost,evil.example:localhost", 401},
-		{"no Host does not", "", 401},
-	}, "Authorization: Bearer demo-pro")
-	demoService(t).checkHeader(t, "GET /pets", "Host", []headerRow{
-		{"another name does not, in X-API-Key either", "evil.example", 401},
-	}, "Authorization", "X-API-Key: demo-pro")
-}
-
 const shop = "https://shop.example"
 
-// Web pages of which origins may call the API with the demo keys, and with -cors-origin.
+// Web pages of which origins may call the API with the demo keys, and with an origin in the options.
 func TestCORS(t *testing.T) {
 	for _, test := range []struct {
-		rule          string
-		demo          bool
-		flag, origins string
-		allowed       bool
+		rule            string
+		demo            bool
+		option, origins string
+		allowed         bool
 	}{
 		{"demo keys allow localhost", true, "", "http://localhost http://app.localhost:5173", true},
 		{"demo keys allow loopback addresses", true, "", "http://127.9.9.9 https://[::1]:1", true},
@@ -386,17 +406,17 @@ func TestCORS(t *testing.T) {
 			"http://localhost.evil.example http://evillocalhost http://127.0.0.1.example " +
 			"http://%zz", false},
 		{"a keys file allows nothing", false, "", "http://localhost http://127.0.0.1", false},
-		{"the flag allows its origin", false, shop, shop, true},
-		{"the flag counts with the demo keys, too", true, shop, shop + " http://localhost", true},
-		{"the flag allows no other", false, shop, shop + ":8443 http://shop.example null " +
+		{"the option allows its origin", false, shop, shop, true},
+		{"the option counts with the demo keys, too", true, shop, shop + " http://localhost", true},
+		{"the option allows no other", false, shop, shop + ":8443 http://shop.example null " +
 			"https://a.shop.example http://localhost:5173", false},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			s := newService(t, "")
+			options := Options{CORSOrigin: test.option}
+			s := newService(t, options)
 			if test.demo {
-				s = demoService(t)
+				s = serviceWith(t, options)
 			}
-			s.corsOrigin = test.flag
 			for origin := range strings.FieldsSeq(test.origins) {
 				want := " "
 				if test.allowed {
@@ -417,16 +437,15 @@ func TestCORS(t *testing.T) {
 
 func TestPreflight(t *testing.T) {
 	const method, origin = "Access-Control-Request-Method: PUT", "Origin: " + shop
-	s := newService(t, "")
-	s.corsOrigin = shop
-	t.Run("of an allowed origin is 204 without a key", func(t *testing.T) {
+	s := newService(t, Options{CORSOrigin: shop})
+	t.Run("of an allowed origin is 204 without a key, and allows any header", func(t *testing.T) {
 		for path := range strings.FieldsSeq("/pets/1 /nothing //pets / /healthz /openapi.json") {
 			resp := s.do("OPTIONS "+path, "", "Authorization", origin, method)
 			equal(t, path+": status", 204, resp.StatusCode)
 			equal(t, path+": header", http.Header{
 				"Access-Control-Allow-Origin":  {shop},
 				"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
-				"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type"},
+				"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type, *"},
 				"Access-Control-Expose-Headers": {"X-RateLimit-Limit, X-RateLimit-Remaining, " +
 					"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, " +
 					"WWW-Authenticate"},
@@ -444,11 +463,67 @@ func TestPreflight(t *testing.T) {
 	})
 }
 
-// useFlags restarts the service with the flags of the program.
-func (s *service) useFlags(flags string) {
-	cfg, err := parseFlags(strings.Fields(flags), io.Discard)
-	must(s.t, err)
-	s.Server = newServer(s.store, s.limits, s.logger, cfg.options)
+// What the options cannot mean is an error, in the words that a flag gets.
+func TestOptions(t *testing.T) {
+	for _, test := range []struct {
+		rule    string
+		options Options
+		want    string
+	}{
+		{"a minute of a millisecond", Options{Minute: time.Millisecond},
+			"-minute must be from 1s to 1m, not 1ms"},
+		{"a delay of 9 seconds", Options{Delay: 9 * time.Second},
+			"-delay must be from 0 to 8s, not 9s"},
+		{"an origin with a path", Options{CORSOrigin: shop + "/"}, "-cors-origin must be a scheme " +
+			"and a host, such as https://example.com, in small letters and without a path, " +
+			`trailing slash or default port; got "https://shop.example/"`},
+		{"a fail of 2", Options{Fail: "2"},
+			`-fail must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got "2"`},
+		{"a drop of 3/2", Options{Drop: "3/2"},
+			`-drop must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got "3/2"`},
+		{"a missing keys file", Options{Keys: "none.json"},
+			"open none.json: no such file or directory"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			_, err := New(test.options)
+			equal(t, "error", test.want, fmt.Sprint(err))
+		})
+	}
+	t.Run("what must be said goes to the default logger", func(t *testing.T) {
+		var logged bytes.Buffer
+		defer log.SetOutput(log.Writer())
+		log.SetOutput(&logged)
+		server, err := New(Options{})
+		must(t, err)
+		server.store = nil
+		s := &service{Server: server, t: t}
+		s.do("GET /pets", "", "Authorization: Bearer demo-free")
+		equal(t, "a panic is logged", true, strings.Contains(logged.String(), "nil pointer"))
+	})
+	t.Run("two servers share nothing", func(t *testing.T) {
+		one, other := serviceWith(t, Options{Fail: "1/2"}), serviceWith(t, Options{Fail: "1/2"})
+		equal(t, "first of one", 503, one.get("demo-free").status)
+		one.do("DELETE /pets/5", "", "Authorization: Bearer demo-free")
+		equal(t, "first of the other", 503, other.get("demo-free").status)
+		equal(t, "left of the other", 58, other.get("demo-free").remaining)
+		other.get("demo-free")
+		resp := other.do("GET /pets/5", "", "Authorization: Bearer demo-free")
+		equal(t, "the pet of the other", 200, resp.StatusCode)
+	})
+}
+
+// An error that no client should see is a bug in a handler.
+func TestInternalError(t *testing.T) {
+	t.Run("is a 500, and is logged", func(t *testing.T) {
+		s := newService(t, Options{})
+		s.mux.HandleFunc("/bug", func(w http.ResponseWriter, r *http.Request) {
+			s.serveAPI(w, r, func(*http.Request) (response, error) {
+				return response{}, errors.New("a bug")
+			})
+		})
+		s.expect("GET /bug", "", 500, "internal_error: The server failed; try again, ")
+		equal(t, "log", "a bug\n", s.log.String())
+	})
 }
 
 // outcome sends a request with the body of a new pet, and returns the status or "dropped".
@@ -467,33 +542,39 @@ func TestFailDropAndDelay(t *testing.T) {
 	const three = "GET /pets; GET /pets; GET /pets; "
 	refused := "GET /pets x; " + strings.Repeat("GET /pets one; ", 11) // the last one is banned
 	nine := strings.Repeat(" 429", 9)
-	for _, test := range []struct{ rule, flags, requests, want string }{
-		{"open paths are spared", "-delay 3s -fail 1/1 -drop 1/1", "GET /healthz", "200"},
-		{"fail 2/3 fails two of three", "-fail 2/3", three + "POST /x; PUT /x; PUT /x; HEAD /x",
-			"503 503 200 503 503 404 503"},
-		{"fail counts all keys together", "-fail 1/2", "GET /pets; GET /pets free; GET /pets one",
-			"503 200 503"},
-		{"fail counts no 401, 429 or 403", "-fail 1/2", refused + "GET /pets",
+	slow := 3 * time.Second
+	for _, test := range []struct {
+		rule           string
+		options        Options
+		requests, want string
+	}{
+		{"open paths are spared", Options{Delay: slow, Fail: "1/1", Drop: "1/1"}, "GET /healthz",
+			"200"},
+		{"fail 2/3 fails two of three", Options{Fail: "2/3"},
+			three + "POST /x; PUT /x; PUT /x; HEAD /x", "503 503 200 503 503 404 503"},
+		{"fail counts all keys together", Options{Fail: "1/2"},
+			"GET /pets; GET /pets free; GET /pets one", "503 200 503"},
+		{"fail counts no 401, 429 or 403", Options{Fail: "1/2"}, refused + "GET /pets",
 			"401 503" + nine + " 403 200"},
-		{"fail changes nothing", "-fail 1/2", "DELETE /pets/5; GET /pets/5", "503 200"},
-		{"drop 2/3 drops two in a row", "-drop 2/3", three + three + "GET /x",
+		{"fail changes nothing", Options{Fail: "1/2"}, "DELETE /pets/5; GET /pets/5", "503 200"},
+		{"drop 2/3 drops two in a row", Options{Drop: "2/3"}, three + three + "GET /x",
 			"dropped dropped 200 dropped dropped 200 404"},
-		{"drop spares and counts no errors", "-drop 1/2",
+		{"drop spares and counts no errors", Options{Drop: "1/2"},
 			"PUT /pets/x; GET /pets; GET /x; GET /pets", "400 dropped 404 200"},
-		{"drop drops a 204, too", "-drop 1/1", "DELETE /pets/5", "dropped"},
-		{"drop counts what fail lets pass", "-fail 1/2 -drop 1/2", three + "POST /pets",
+		{"drop drops a 204, too", Options{Drop: "1/1"}, "DELETE /pets/5", "dropped"},
+		{"drop counts what fail lets pass", Options{Fail: "1/2", Drop: "1/2"}, three + "POST /pets",
 			"503 dropped 503 201"},
-		{"drop keeps what was changed", "-drop 1/2", "POST /pets; GET /pets/6", "dropped 200"},
-		{"delay holds back each response", "-delay 3s", "GET /pets; POST /pets; PUT /pets; GET //x",
-			"200+3s 201+3s 405+3s 404+3s"},
-		{"delay holds back what fails or is dropped", "-delay 3s -fail 1/2 -drop 1/1",
+		{"drop keeps what was changed", Options{Drop: "1/2"}, "POST /pets; GET /pets/6",
+			"dropped 200"},
+		{"delay holds back each response", Options{Delay: slow},
+			"GET /pets; POST /pets; PUT /pets; GET //x", "200+3s 201+3s 405+3s 404+3s"},
+		{"delay holds back what fails or is dropped", Options{Delay: slow, Fail: "1/2", Drop: "1/1"},
 			"GET /pets; GET /pets", "503+3s dropped+3s"},
-		{"delay spares a 401, a 429 and a 403", "-delay 3s", refused + "GET /pets x",
+		{"delay spares a 401, a 429 and a 403", Options{Delay: slow}, refused + "GET /pets x",
 			"401 200+3s" + nine + " 403 401"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, s *service) {
-				s.useFlags(test.flags)
+			inBubble(t, test.options, func(t *testing.T, s *service) {
 				var got []string
 				for request := range strings.SplitSeq(test.requests, "; ") {
 					words := append(strings.Fields(request), "big")
@@ -505,45 +586,47 @@ func TestFailDropAndDelay(t *testing.T) {
 					got = append(got, status)
 					time.Sleep(time.Second)
 				}
-				equal(t, test.flags+": "+test.requests, test.want, strings.Join(got, " "))
+				equal(t, test.requests, test.want, strings.Join(got, " "))
 			})
 		})
 	}
 	t.Run("fail sends Retry-After", func(t *testing.T) {
-		s := newService(t, "")
-		s.useFlags("-fail 1/1")
+		s := newService(t, Options{Fail: "1/1"})
 		equal(t, "Retry-After", "1", s.do("GET /pets", "").Header.Get("Retry-After"))
 	})
 	t.Run("drop closes the connection, and keeps none alive", func(t *testing.T) {
-		s := newService(t, "")
-		s.useFlags("-drop 1/2")
-		server := httptest.NewUnstartedServer(nil)
-		server.Config = httpServer(s.Server)
-		server.Start()
+		server := httptest.NewServer(newService(t, Options{Drop: "1/2"}))
 		defer server.Close()
 		r, _ := http.NewRequest("GET", server.URL+"/pets", nil)
 		r.Header.Set("X-API-Key", "big")
-		_, err := http.DefaultClient.Do(r)
-		equal(t, "the first request gets no response", true, errors.Is(err, io.EOF))
-		resp, err := http.DefaultClient.Do(r)
-		equal(t, "the second one's connection is closed", true, err == nil && resp.Close)
+		for range 3 { // a client that kept the connection would send the dropped request again
+			_, err := server.Client().Do(r)
+			equal(t, "the first request gets no response", true, errors.Is(err, io.EOF))
+			resp, err := server.Client().Do(r)
+			equal(t, "the second one's connection is closed", true, err == nil && resp.Close)
+		}
 	})
 }
 
 func TestLog(t *testing.T) {
 	duration := regexp.MustCompile(` [0-9.]+(ns|µs|ms|s)\n`)
-	for _, test := range []struct{ rule, flags, request, want string }{
-		{"has method, path and status alone", "-v", "POST /pets?x", "POST \"/pets\" 201 TIME\n"},
-		{"has no key", "-v", "POST /pets wrong", "POST \"/pets\" 401 TIME\n"},
-		{"has open paths", "-v", "GET /healthz", "GET \"/healthz\" 200 TIME\n"},
-		{"has preflights", "-v", "OPTIONS /x", "OPTIONS \"/x\" 204 TIME\n"},
-		{"has dropped ones", "-v -drop 1/1", "GET /pets", "GET \"/pets\" dropped TIME\n"},
-		{"escapes the path", "-v", "GET /%0aevil", "GET \"/\\nevil\" 404 TIME\n"},
-		{"is empty without -v", "", "GET /pets", ""},
+	verbose := Options{Verbose: true, CORSOrigin: shop}
+	dropping := Options{Verbose: true, Drop: "1/1"}
+	for _, test := range []struct {
+		rule          string
+		options       Options
+		request, want string
+	}{
+		{"has method, path and status alone", verbose, "POST /pets?x", "POST \"/pets\" 201 TIME\n"},
+		{"has no key", verbose, "POST /pets wrong", "POST \"/pets\" 401 TIME\n"},
+		{"has open paths", verbose, "GET /healthz", "GET \"/healthz\" 200 TIME\n"},
+		{"has preflights", verbose, "OPTIONS /x", "OPTIONS \"/x\" 204 TIME\n"},
+		{"has dropped ones", dropping, "GET /pets", "GET \"/pets\" dropped TIME\n"},
+		{"escapes the path", verbose, "GET /%0aevil", "GET \"/\\nevil\" 404 TIME\n"},
+		{"is empty by default", Options{}, "GET /pets", ""},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			s := newService(t, "")
-			s.useFlags(test.flags + " -cors-origin " + shop)
+			s := newService(t, test.options)
 			words := append(strings.Fields(test.request), "big")
 			s.outcome(words[0]+" "+words[1], "Authorization: Bearer "+words[2],
 				"Origin: "+shop, "Access-Control-Request-Method: GET")
@@ -554,7 +637,7 @@ func TestLog(t *testing.T) {
 
 func TestOpenPaths(t *testing.T) {
 	t.Run("need no key and are not counted", func(t *testing.T) {
-		s := newService(t, "")
+		s := newService(t, Options{})
 		for path := range strings.FieldsSeq("/ /healthz /openapi.json /docs/keys.json") {
 			resp := s.do("GET "+path, "", "Authorization")
 			equal(t, path+": status", 200, resp.StatusCode)
@@ -565,7 +648,7 @@ func TestOpenPaths(t *testing.T) {
 		equal(t, "requests left without a key", 59, s.get("stranger").remaining)
 	})
 	t.Run("health tells the start in UTC to the nanosecond", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, s *service) { // which begins with the year 2000
+		inBubble(t, Options{}, func(t *testing.T, s *service) { // which begins with the year 2000
 			time.Sleep(time.Hour)
 			s.started = s.started.Add(1234567890).In(time.FixedZone("", -8*60*60))
 			s.expect("GET /healthz", "", 200,
@@ -578,9 +661,11 @@ func TestOpenPaths(t *testing.T) {
 		s.expect("POST /pets", newKiwi, 503, "save_failed: ")
 		equal(t, "health", 200, s.do("GET /healthz", "").StatusCode)
 	})
-	t.Run("the page gets the demo keys, and no others", func(t *testing.T) {
-		demoService(t).expect("GET /docs/keys.json", "", 200, demoKeys)
-		newService(t, "").expect("GET /docs/keys.json", "", 200, "[]")
+	t.Run("the page gets the demo keys, and no others, and the minute", func(t *testing.T) {
+		serviceWith(t, Options{}).expect("GET /docs/keys.json", "", 200,
+			`{"minute":60,"keys":`+demoKeys+`}`)
+		newService(t, Options{Minute: 1500 * time.Millisecond}).expect("GET /docs/keys.json", "",
+			200, `{"minute":1.5,"keys":[]}`)
 	})
 }
 
@@ -593,7 +678,7 @@ func TestPage(t *testing.T) {
 		".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 		".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 	}
-	s, base := newService(t, ""), &url.URL{Path: "/docs/"}
+	s, base := newService(t, Options{}), &url.URL{Path: "/docs/"}
 	files, _ := pageFiles.ReadDir("docs/reference")
 	for _, file := range files {
 		t.Run("serves "+file.Name()+", which makes no HTML of texts", func(t *testing.T) {
@@ -609,12 +694,14 @@ func TestPage(t *testing.T) {
 		})
 	}
 	t.Run("loads nothing from elsewhere", func(t *testing.T) {
+		header := s.do("GET /", "", "Authorization").Header
+		header.Del("Content-Length")
 		equal(t, "header", http.Header{
 			"Content-Type": {types[".html"]},
 			"Content-Security-Policy": {
 				"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 			"X-Content-Type-Options": {"nosniff"},
 			"Cache-Control":          {"no-cache"},
-		}, s.do("GET /", "", "Authorization").Header)
+		}, header)
 	})
 }

@@ -43,28 +43,24 @@ const testKeys = `[
 {"key": "free", "plan": "free"}
 ]`
 
-// newService returns a service with the data file at path. If path is empty, it keeps nothing on
-// disk.
-func newService(t testing.TB, path string) *service {
+// newService returns a service with the options and the keys above.
+func newService(t testing.TB, options Options) *service {
+	t.Helper()
+	options.Keys = keysFile(t)
+	return serviceWith(t, options)
+}
+
+// serviceWith returns a service with just these options. What it logs is shown if the test fails.
+func serviceWith(t testing.TB, options Options) *service {
 	t.Helper()
 	logged := new(bytes.Buffer)
-	logger := log.New(logged, "", 0)
-	store, err := openStore(path, logger)
+	options.Logger = log.New(io.MultiWriter(logged, t.Output()), "", 0)
+	server, err := New(options)
 	must(t, err)
-	s := &service{Server: &Server{store: store, logger: logger}, t: t, log: logged}
-	s.setLimits(keysFile(t), time.Minute)
-	return s
+	return &service{Server: server, t: t, log: logged}
 }
 
-// setLimits gives the service the keys of a file, none of them used yet, and minutes of a length.
-func (s *service) setLimits(keys string, minute time.Duration) {
-	s.t.Helper()
-	limits, err := newLimits(keys, minute)
-	must(s.t, err)
-	s.Server = newServer(s.store, limits, s.logger, s.options)
-}
-
-// keysFile returns the path of a file with the keys of the tests.
+// keysFile returns the path of a file with the keys above.
 func keysFile(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys.json")
@@ -75,7 +71,7 @@ func keysFile(t testing.TB) string {
 // freshService returns a service on a new data file, with the records of docs/sample.json.
 func freshService(t testing.TB) *service {
 	t.Helper()
-	return newService(t, freshPath(t))
+	return newService(t, Options{Data: freshPath(t)})
 }
 
 // serviceOn returns a service that has read a data file with this content.
@@ -83,20 +79,12 @@ func serviceOn(t testing.TB, content string) *service {
 	t.Helper()
 	path := freshPath(t)
 	writeFile(t, path, content)
-	return newService(t, path)
+	return newService(t, Options{Data: path})
 }
 
-// demoService returns a service with the demo keys that keeps nothing on disk.
-func demoService(t testing.TB) *service {
-	t.Helper()
-	s := newService(t, "")
-	s.setLimits("", time.Minute)
-	return s
-}
-
-// inBubble runs the test on a service that keeps nothing on disk, in fake time.
-func inBubble(t *testing.T, test func(*testing.T, *service)) {
-	synctest.Test(t, func(t *testing.T) { test(t, newService(t, "")) })
+// inBubble runs the test on a service with the options, in fake time.
+func inBubble(t *testing.T, options Options, test func(*testing.T, *service)) {
+	synctest.Test(t, func(t *testing.T) { test(t, newService(t, options)) })
 }
 
 // must ends the test if there is an error.
@@ -174,13 +162,8 @@ func (s *service) exchange(r *http.Request) *http.Response {
 	s.t.Helper()
 	recorder := httptest.NewRecorder()
 	s.ServeHTTP(recorder, r)
-	resp := recorder.Result()
-	resp.Header = http.Header{} // with names as Get expects them; on the wire, case is the same
-	for name, values := range recorder.Header() {
-		resp.Header[http.CanonicalHeaderKey(name)] = values
-	}
-	s.check(r, recorder, resp.Header)
-	return resp
+	s.check(r, recorder)
+	return recorder.Result()
 }
 
 var (
@@ -191,8 +174,9 @@ var (
 
 // check reports a response that lacks what all of its kind have, or whose status, code or header is
 // not described in docs/openapi.json.
-func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder, got http.Header) {
+func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder) {
 	s.t.Helper()
+	got := recorder.Header()
 	what := fmt.Sprintf("%s %s: status %d", r.Method, r.URL, recorder.Code)
 	var e Error
 	if recorder.Code >= 400 && r.Method != "HEAD" {
@@ -211,9 +195,9 @@ func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder, go
 		return
 	}
 	for _, name := range []string{"Limit", "Remaining", "Reset"} {
-		values := recorder.Header()["X-RateLimit-"+name]
-		if _, err := strconv.ParseUint(strings.Join(values, ", "), 10, 64); err != nil {
-			s.t.Errorf("%s: X-RateLimit-%s is %q", what, name, values)
+		value := got.Get("X-RateLimit-" + name)
+		if _, err := strconv.ParseUint(value, 10, 64); err != nil {
+			s.t.Errorf("%s: X-RateLimit-%s is %q", what, name, value)
 		}
 	}
 	wantType := "application/json"
@@ -237,6 +221,9 @@ func (s *service) check(r *http.Request, recorder *httptest.ResponseRecorder, go
 		s.t.Errorf("%s %s is not described", what, e.Code)
 	}
 	allowed := []string{"Cache-Control", "Content-Length", "Content-Type"}
+	if s.options.Drop != "" {
+		allowed = append(allowed, "Connection")
+	}
 	for name, header := range described.Headers {
 		allowed = append(allowed, http.CanonicalHeaderKey(name))
 		if header.Required && got.Get(name) == "" {
@@ -259,8 +246,8 @@ var statusOfCode = map[string]int{
 	"unknown_reference": 400, "incomplete_body": 400, "unauthorized": 401, "key_banned": 403,
 	"not_found": 404, "method_not_allowed": 405, "in_use": 409, "order_complete": 409,
 	"payload_too_large": 413, "unsupported_media_type": 415, "rate_limited": 429,
-	"internal_error": 500, "save_failed": 503, "file_changed": 503, "ids_exhausted": 503,
-	"failed_on_purpose": 503,
+	"wrong_host": 421, "internal_error": 500, "save_failed": 503, "file_changed": 503,
+	"ids_exhausted": 503, "failed_on_purpose": 503,
 }
 
 // rates are what a response says about the limits.
@@ -337,10 +324,10 @@ func namesIn(t testing.TB, directory string) (names []string) {
 }
 
 // snapshotOf returns the snapshot of a state.
-func snapshotOf(t testing.TB, st state) string {
+func snapshotOf(t testing.TB, st *state) string {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, writeSnapshot(&b, &st))
+	must(t, st.write(&b))
 	return b.String()
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -14,7 +15,7 @@ import (
 )
 
 // A plan says how many requests a key may send.
-type plan struct{ perMinute, perDay int }
+type plan struct{ perMinute, perDay int64 }
 
 // plans are the plans with fixed limits. The limits of the enterprise plan are set for each key.
 var plans = map[string]plan{
@@ -23,12 +24,7 @@ var plans = map[string]plan{
 	"business": {1000, 100_000},
 }
 
-// demoKeys is the built-in keys file, used without -keys. Its keys are public, so while they are in
-// use,
-//
-//   - the server listens only on this computer (see listen);
-//   - a key is valid only in a request to localhost or an IP address (see isOurHost);
-//   - web pages on this computer may call the API (see allowsOrigin).
+// demoKeys is the built-in keys file, used without -keys. Its keys are public.
 const demoKeys = `[
 {"key": "demo-free", "plan": "free"},
 {"key": "demo-pro", "plan": "pro"},
@@ -36,30 +32,30 @@ const demoKeys = `[
 {"key": "demo-enterprise", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}
 ]`
 
-// A keyEntry is an entry in the keys file.
-type keyEntry struct {
-	key string
-	plan
-}
-
-func readKeyEntry(o *object) keyEntry {
-	var e keyEntry
-	var planName string
-	o.required("key", aString, &e.key)
-	o.required("plan", aString, &planName)
+// readKey reads an entry in the keys file.
+func readKey(data []byte) (key string, p plan, err error) {
+	f := readFields(data)
+	key = f.text("key")
+	name := f.text("plan")
+	perMinute, perDay := f.integerOrNil("perMinute"), f.integerOrNil("perDay")
 	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
-	o.check(e.key != "" && !strings.ContainsFunc(e.key, invisible),
+	f.check(key != "" && !strings.ContainsFunc(key, invisible),
 		"key must consist of visible ASCII characters without spaces.")
-	if fixed, ok := plans[planName]; ok {
-		e.plan = fixed
-		return e // perMinute and perDay would be unknown fields
+	if fixed, ok := plans[name]; ok {
+		f.check(perMinute == nil && perDay == nil,
+			"perMinute and perDay are fixed by the plan %s; leave them out.", name)
+		return key, fixed, f.end()
 	}
-	o.check(planName == "enterprise", "plan must be free, pro, business or enterprise.")
-	o.required("perMinute", anInteger, &e.perMinute)
-	o.required("perDay", anInteger, &e.perDay)
-	o.check(min(e.perMinute, e.perDay) >= 1 && max(e.perMinute, e.perDay) <= math.MaxInt32,
+	f.check(name == "enterprise", "plan must be free, pro, business or enterprise.")
+	f.check(perMinute != nil && perDay != nil,
+		"perMinute or perDay is missing; the plan enterprise needs both.")
+	if err := f.end(); err != nil {
+		return key, p, err
+	}
+	p = plan{perMinute: *perMinute, perDay: *perDay}
+	f.check(min(p.perMinute, p.perDay) >= 1 && max(p.perMinute, p.perDay) <= math.MaxInt32,
 		"perMinute and perDay must be from 1 to %d.", math.MaxInt32)
-	return e
+	return key, p, f.end()
 }
 
 // A window allows a fixed number of requests until it ends. The first request after that restarts
@@ -68,108 +64,110 @@ func readKeyEntry(o *object) keyEntry {
 type window struct {
 	name   string // "minute" or "day"
 	length time.Duration
-	limit  int
-	used   int
+	limit  int64
+	used   int64
 	end    time.Time // zero before the first request
 }
 
-func (w *window) renew(now time.Time) {
-	if !now.Before(w.end) {
-		w.used = 0
-		w.end = now.Add(w.length)
+// renew restarts the window if it has ended, and reports whether it did so.
+func (w *window) renew(now time.Time) bool {
+	if now.Before(w.end) {
+		return false
 	}
+	w.used = 0
+	w.end = now.Add(w.length)
+	return true
 }
 
-func (w *window) remaining() int { return w.limit - w.used }
+func (w *window) remaining() int64 { return w.limit - w.used }
 
-func (w *window) quota() quota {
-	return quota{limit: w.limit, remaining: w.remaining(), reset: w.end}
-}
-
-// refuse returns the quota and the error for a request that arrives when none remain.
-func (w *window) refuse(now time.Time) (quota, error) {
-	q := w.quota()
-	q.retryAfter = w.end.Sub(now)
-	return q, newError(rateLimited, "The limit of %d requests per %s has been reached; "+
-		"wait the number of seconds in Retry-After.", w.limit, w.name)
-}
-
-// A quota is what the headers of a response say about the limits.
-type quota struct {
-	limit, remaining int
+// A decision says whether a request is admitted, and what its response says about the limits.
+type decision struct {
+	refusal          error // nil if the request is admitted
+	limit, remaining int64
 	reset            time.Time
-	retryAfter       time.Duration // 0 unless the request was refused
+	retryAfter       time.Duration // 0 if there is nothing to wait for
 }
 
 // setHeaders sets the rate headers and, after a refusal, Retry-After (RFC 9110, section 10.2.3).
-// Times are in whole seconds, rounded up. setHeaders does not use header.Set, which would change
-// the names to X-Ratelimit-Limit and so on.
-func (q quota) setHeaders(header http.Header) {
-	reset := q.reset.Add(time.Second - 1).Unix()
-	header["X-RateLimit-Limit"] = []string{strconv.Itoa(q.limit)}
-	header["X-RateLimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
-	header["X-RateLimit-Reset"] = []string{strconv.FormatInt(reset, 10)}
-	if q.retryAfter > 0 {
-		seconds := (q.retryAfter + time.Second - 1) / time.Second
-		header["Retry-After"] = []string{strconv.Itoa(int(seconds))}
+// Times are in whole seconds, rounded up.
+func (d decision) setHeaders(header http.Header) {
+	reset := d.reset.Add(time.Second - 1).Unix()
+	header.Set("X-Ratelimit-Limit", strconv.FormatInt(d.limit, 10))
+	header.Set("X-Ratelimit-Remaining", strconv.FormatInt(d.remaining, 10))
+	header.Set("X-Ratelimit-Reset", strconv.FormatInt(reset, 10))
+	if d.retryAfter > 0 {
+		seconds := (d.retryAfter + time.Second - 1) / time.Second
+		header.Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
 }
 
-// An account counts the requests made with one key. A refused request is a strike, but at most one
-// strike per second is counted. Ten strikes with no accepted request between them ban the key.
+func (w *window) decision() decision {
+	return decision{limit: w.limit, remaining: w.remaining(), reset: w.end}
+}
+
+// usedUp is the decision on a request that arrives when none remain.
+func (w *window) usedUp(now time.Time) decision {
+	d := w.decision()
+	d.retryAfter = w.end.Sub(now)
+	d.refusal = newError(rateLimited, "The limit of %d requests per %s has been reached; "+
+		"wait the number of seconds in Retry-After.", w.limit, w.name)
+	return d
+}
+
+// An account counts the requests made with one key. To stop a client that goes on sending after it
+// was told to wait, a key is banned at the tenth strike in a minute. A refused request is a strike,
+// unless it follows another within a sixtieth of a minute: a burst is one strike.
 type account struct {
 	minute, day window
-	strikes     int
-	strikeRate  *rate.Limiter // one per second
+	strikes     int           // in this minute
+	strikeRate  *rate.Limiter // one per sixtieth of a minute
 	bannedUntil time.Time
 }
 
-// count counts a request in both windows. If either is used up, it counts the request in neither,
-// and returns the error rateLimited or, if the key is banned, keyBanned.
-func (a *account) count(now time.Time) (quota, error) {
+// decide counts a request in both windows or, if either is used up, in neither.
+func (a *account) decide(now time.Time) decision {
 	if now.Before(a.bannedUntil) {
-		return a.refuseBanned(now)
+		return a.banned(now)
 	}
-	a.minute.renew(now)
+	if a.minute.renew(now) {
+		a.strikes = 0
+	}
 	a.day.renew(now)
-	w := a.tighter()
+	// The headers tell of the window with fewer requests left or, if both have the same number
+	// left, of the one that ends later: when both are used up, a client has to wait for that one.
+	w := &a.minute
+	minute, day := a.minute.remaining(), a.day.remaining()
+	if day < minute || day == minute && a.day.end.After(a.minute.end) {
+		w = &a.day
+	}
 	if w.remaining() > 0 {
 		a.minute.used++
 		a.day.used++
-		a.strikes = 0
-		return w.quota(), nil
+		return w.decision()
 	}
 	if a.strikeRate.AllowN(now, 1) {
 		a.strikes++
 	}
 	if a.strikes < 10 {
-		return w.refuse(now)
+		return w.usedUp(now)
 	}
-	a.strikes = 0
 	a.bannedUntil = now.Add(5 * a.minute.length)
-	return a.refuseBanned(now)
+	return a.banned(now)
 }
 
-// tighter returns the window with fewer requests left. If both have the same number left, it
-// returns the one that ends later: when both are used up, a client has to wait for that one.
-func (a *account) tighter() *window {
-	minute, day := a.minute.remaining(), a.day.remaining()
-	if day < minute || day == minute && a.day.end.After(a.minute.end) {
-		return &a.day
+func (a *account) banned(now time.Time) decision {
+	return decision{
+		refusal: newError(keyBanned, "This key is banned for sending requests over its limit; "+
+			"wait the number of seconds in Retry-After."),
+		limit:      a.minute.limit,
+		reset:      a.bannedUntil,
+		retryAfter: a.bannedUntil.Sub(now),
 	}
-	return &a.minute
 }
 
-func (a *account) refuseBanned(now time.Time) (quota, error) {
-	q := quota{limit: a.minute.limit, reset: a.bannedUntil, retryAfter: a.bannedUntil.Sub(now)}
-	return q, newError(keyBanned, "This key is banned for sending requests over its limit; "+
-		"wait the number of seconds in Retry-After.")
-}
-
-// Limits counts the requests of each key, and those without a valid key.
-type Limits struct {
-	demo bool // the keys are the demo keys
-
+// limits decide on requests.
+type limits struct {
 	mu       sync.Mutex // guards the fields below
 	accounts map[string]*account
 	keyless  window // for all requests without a valid key; a window for each would cost memory
@@ -177,57 +175,71 @@ type Limits struct {
 
 // newLimits reads the keys file or, if path is empty, uses the demo keys. The minute argument is
 // the length of a rate-limit minute.
-func newLimits(path string, minute time.Duration) (*Limits, error) {
-	l := &Limits{
-		demo:     path == "",
-		accounts: map[string]*account{},
-		keyless:  window{name: "minute", length: minute, limit: plans["free"].perMinute},
-	}
-	keysFile := []byte(demoKeys)
-	if !l.demo {
+func newLimits(path string, minute time.Duration) (*limits, error) {
+	data := []byte(demoKeys)
+	if path != "" {
 		var err error
-		if keysFile, err = os.ReadFile(path); err != nil {
+		if data, err = os.ReadFile(path); err != nil {
 			return nil, err
 		}
 	}
-	err := decodeEach("keys", keysFile, readKeyEntry, func(e keyEntry) error {
-		if l.accounts[e.key] != nil {
-			return newError(invalidField, "The key appears twice.")
-		}
-		l.accounts[e.key] = &account{
-			minute:     window{name: "minute", length: minute, limit: e.perMinute},
-			day:        window{name: "day", length: 24 * time.Hour, limit: e.perDay},
-			strikeRate: rate.NewLimiter(rate.Every(time.Second), 1),
-		}
-		return nil
-	})
-	if err == nil && len(l.accounts) == 0 {
-		err = newError(invalidField, "keys must have at least one entry.")
-	}
+	keys, err := parseKeys(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	l := &limits{
+		accounts: map[string]*account{},
+		keyless:  window{name: "minute", length: minute, limit: plans["free"].perMinute},
+	}
+	for key, p := range keys {
+		l.accounts[key] = &account{
+			minute:     window{name: "minute", length: minute, limit: p.perMinute},
+			day:        window{name: "day", length: 24 * time.Hour, limit: p.perDay},
+			strikeRate: rate.NewLimiter(rate.Every(minute/60), 1),
+		}
 	}
 	return l, nil
 }
 
-// count counts a request with a key, and returns an error if the request is refused. The windows
-// follow the wall clock, so they end even while the computer is asleep.
-func (l *Limits) count(key string, now time.Time) (quota, error) {
+// parseKeys parses a keys file. The error gives the number of an invalid entry.
+func parseKeys(data []byte) (map[string]plan, error) {
+	if err := checkJSON(data); err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil || len(list) == 0 {
+		return nil, newError(invalidField, "The keys must be an array with at least one entry.")
+	}
+	keys := map[string]plan{}
+	for i, entry := range list {
+		key, p, err := readKey(entry)
+		if _, used := keys[key]; err == nil && used {
+			err = newError(invalidField, "The key appears twice; remove one entry.")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("keys, record %d: %w", i+1, err)
+		}
+		keys[key] = p
+	}
+	return keys, nil
+}
+
+// admit decides on a request with a key, which is empty if there is none. The windows follow the
+// wall clock, so they end even while the computer is asleep.
+func (l *limits) admit(key string, now time.Time) decision {
 	now = now.Round(0) // removes the monotonic clock, which may stop during sleep
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.accounts[key]; a != nil {
-		return a.count(now)
+		return a.decide(now)
 	}
 	l.keyless.renew(now)
 	if l.keyless.remaining() == 0 {
-		return l.keyless.refuse(now)
+		return l.keyless.usedUp(now)
 	}
 	l.keyless.used++
-	hint := ""
-	if l.demo {
-		hint = " (the demo keys are valid only in requests to localhost or an IP address)"
-	}
-	return l.keyless.quota(), newError(unauthorized,
-		"A valid API key is required; send it as Authorization: Bearer KEY%s.", hint)
+	d := l.keyless.decision()
+	d.refusal = newError(unauthorized,
+		"A valid API key is required; send it as Authorization: Bearer KEY.")
+	return d
 }

@@ -15,11 +15,11 @@ import (
 
 func TestPlans(t *testing.T) {
 	t.Run("each demo key has the limits of its plan", func(t *testing.T) {
-		got := map[string][2]int{}
-		for key, a := range demoService(t).limits.accounts {
-			got[key] = [2]int{a.minute.limit, a.day.limit}
+		got := map[string][2]int64{}
+		for key, a := range serviceWith(t, Options{}).limits.accounts {
+			got[key] = [2]int64{a.minute.limit, a.day.limit}
 		}
-		equal(t, "limits", map[string][2]int{"demo-free": {60, 1000}, "demo-pro": {300, 10_000},
+		equal(t, "limits", map[string][2]int64{"demo-free": {60, 1000}, "demo-pro": {300, 10_000},
 			"demo-business": {1000, 100_000}, "demo-enterprise": {5000, 1_000_000}}, got)
 	})
 }
@@ -36,8 +36,7 @@ type step struct {
 func playEach(t *testing.T, minute time.Duration, scenes map[string][]step) {
 	for rule, steps := range scenes {
 		t.Run(rule, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, s *service) {
-				s.setLimits(keysFile(t), minute)
+			inBubble(t, Options{Minute: minute}, func(t *testing.T, s *service) {
 				for _, step := range steps {
 					for range step.count - 1 {
 						time.Sleep(step.wait)
@@ -108,20 +107,20 @@ func TestWindows(t *testing.T) {
 		},
 	})
 	t.Run("they last longer if the clock is set back", func(t *testing.T) {
-		s, now := newService(t, ""), time.Now()
-		s.limits.count("one", now)
-		_, err := s.limits.count("one", now.Add(-time.Hour))
-		equal(t, "is refused", true, err != nil)
+		s, now := newService(t, Options{}), time.Now()
+		s.limits.admit("one", now)
+		again := s.limits.admit("one", now.Add(-time.Hour))
+		equal(t, "is refused", true, again.refusal != nil)
 	})
 	// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time
 	// that has a reading of it. Such a time differs from itself rounded to 0.
 	t.Run("they follow the wall clock", func(t *testing.T) {
-		s := newService(t, "")
+		s := newService(t, Options{})
 		for i := range 12 {
 			now := time.Now().Add(time.Duration(i) * time.Second)
 			for _, key := range []string{"both", "wrong"} { // let through, refused, banned; 401
-				if q, _ := s.limits.count(key, now); q.reset != q.reset.Round(0) {
-					t.Errorf("key %s: the end %v is of the monotonic clock", key, q.reset)
+				if d := s.limits.admit(key, now); d.reset != d.reset.Round(0) {
+					t.Errorf("key %s: the end %v is of the monotonic clock", key, d.reset)
 				}
 			}
 		}
@@ -130,7 +129,7 @@ func TestWindows(t *testing.T) {
 
 func TestCounting(t *testing.T) {
 	t.Run("once, whatever a request gets", func(t *testing.T) {
-		s := newService(t, "")
+		s := newService(t, Options{})
 		requests := []string{"HEAD /pets/1", "PATCH /pets", "GET /nothing", "GET //pets"}
 		for i, request := range requests {
 			got := ratesOf(s.do(request, "", "Authorization: Bearer forty"))
@@ -138,9 +137,9 @@ func TestCounting(t *testing.T) {
 		}
 	})
 	t.Run("on arrival, also under delay, fail and drop", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, s *service) {
-			s.delay, s.fail, s.drop = 8*time.Second, ratio{m: 1, n: 2}, ratio{m: 1, n: 1}
-			for _, left := range []int{39, 38} { // after one that fails, and one that is dropped
+		options := Options{Delay: 8 * time.Second, Fail: "1/2", Drop: "1/1"}
+		inBubble(t, options, func(t *testing.T, s *service) {
+			for _, left := range []int64{39, 38} { // after one that fails, and one that is dropped
 				go func() {
 					defer func() { recover() }()
 					s.get("forty")
@@ -148,16 +147,16 @@ func TestCounting(t *testing.T) {
 				synctest.Wait()
 				equal(t, "requests left", left, s.limits.accounts["forty"].minute.remaining())
 			}
-			time.Sleep(s.delay)
+			time.Sleep(options.Delay)
 		})
 	})
 	t.Run("exactly under concurrency", func(t *testing.T) {
-		s := newService(t, "")
+		s := newService(t, Options{})
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
 				for range 10_000 {
-					s.limits.count("big", time.Now())
+					s.limits.admit("big", time.Now())
 				}
 			})
 		}
@@ -181,7 +180,7 @@ func TestRefusals(t *testing.T) {
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, s *service) {
+			inBubble(t, Options{}, func(t *testing.T, s *service) {
 				random := rand.New(rand.NewPCG(1, 2))
 				keys := []string{"forty", "daily", "free", "one", "twice"}
 				for end := time.Now().Add(10 * 24 * time.Hour); time.Now().Before(end); {
@@ -204,9 +203,17 @@ func TestRefusals(t *testing.T) {
 
 func TestBan(t *testing.T) {
 	playEach(t, time.Minute, map[string][]step{
-		"the tenth strike in a row bans, however rare they are": {
+		"the tenth strike in a minute bans": {
 			{0, 1, "both", newDay},
-			{time.Hour, 10, "both", banned},
+			{time.Second, 9, "both", "429: 0 of 1 left, ends in 86391 s, retry after 86391 s"},
+			{time.Second, 1, "both", "403: 0 of 1 left, ends in 300 s, retry after 300 s"},
+		},
+		"a new minute begins without strikes": {
+			{0, 1, "both", newDay},
+			{5 * time.Second, 9, "both", "429: 0 of 1 left, ends in 86355 s, retry after 86355 s"},
+			{15 * time.Second, 1, "both", "429: 0 of 1 left, ends in 86340 s, retry after 86340 s"},
+			{time.Second, 8, "both", "429: 0 of 1 left, ends in 86332 s, retry after 86332 s"},
+			{time.Second, 1, "both", banned},
 		},
 		"a burst is one strike": {
 			{0, 1000, "both", "429: 0 of 1 left, ends in 86400 s, retry after 86400 s"},
@@ -218,12 +225,10 @@ func TestBan(t *testing.T) {
 				"429: 0 of 1 left, ends in 86383 s, retry after 86383 s"},
 			{time.Second, 1, "both", "403: 0 of 1 left, ends in 301 s, retry after 300 s"},
 		},
-		"a request that is let through clears the strikes": {
-			{0, 1, "one", newMinute},
-			{51 * time.Second, 1, "one", "429: 0 of 1 left, ends in 9 s, retry after 9 s"},
-			{time.Second, 8, "one", "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
-			{time.Second, 1, "one", newMinute},
-			{time.Second, 10, "one", banned},
+		"nine requests a minute of a day that is used up are never too many": {
+			{0, 1, "both", newDay},
+			{7 * time.Second, 10_000, "both",
+				"429: 0 of 1 left, ends in 16400 s, retry after 16400 s"},
 		},
 		"a request during it is no strike, and its end clears the strikes": {
 			{0, 1, "both", newDay},
@@ -239,22 +244,24 @@ func TestBan(t *testing.T) {
 			{1, 1, "one", newMinute},
 		},
 	})
-	t.Run("who doubles the wait is never banned for the minute", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, s *service) {
-			for range 100 {
-				status := s.get("one").status
-				for wait := time.Second; status == 429; wait *= 2 {
-					time.Sleep(wait)
-					status = s.get("one").status
+	t.Run("who doubles the wait is never banned, whichever window is used up", func(t *testing.T) {
+		inBubble(t, Options{}, func(t *testing.T, s *service) {
+			for _, key := range []string{"one", "both", "daily"} {
+				for range 100 {
+					status := s.get(key).status
+					for wait := time.Second; status == 429; wait *= 2 {
+						time.Sleep(wait)
+						status = s.get(key).status
+					}
+					equal(t, "status after the waits", 200, status)
 				}
-				equal(t, "status after the waits", 200, status)
 			}
 		})
 	})
 	t.Run("who asks each second is banned within 20 seconds, until a restart", func(t *testing.T) {
-		inBubble(t, func(t *testing.T, s *service) {
+		inBubble(t, Options{}, func(t *testing.T, s *service) {
 			for offset := range 60 { // from the beginning of the minute that is spent
-				s.setLimits(keysFile(t), time.Minute)
+				s := newService(t, Options{})
 				s.expectRates("one", newMinute)
 				time.Sleep(time.Duration(offset) * time.Second)
 				for seconds := 0; s.get("one").status != 403; seconds++ {
@@ -278,7 +285,7 @@ func TestKeylessRequests(t *testing.T) {
 		},
 	})
 	t.Run("share one window, whose 429 has its figure, and no memory", func(t *testing.T) {
-		s := newService(t, "")
+		s := newService(t, Options{})
 		accounts := len(s.limits.accounts)
 		for left := 59; left >= 0; left-- {
 			r := httptest.NewRequest("GET", "/pets", nil)
@@ -305,8 +312,16 @@ func TestMinute(t *testing.T) {
 			{2 * time.Second, 1, "wrong", "401: 59 of 60 left, ends in 2 s"},
 		},
 		"is a fifth of a ban": {
-			{0, 30, "daily", "200: 0 of 30 left, ends in 86400 s"},
-			{time.Second, 10, "daily", "403: 0 of 100 left, ends in 10 s, retry after 10 s"},
+			{0, 1, "one", "200: 0 of 1 left, ends in 2 s"},
+			{100 * time.Millisecond, 10, "one", "403: 0 of 1 left, ends in 10 s, retry after 10 s"},
+			{10*time.Second - 1, 1, "one", "403: 0 of 1 left, ends in 1 s, retry after 1 s"},
+			{1, 1, "one", "200: 0 of 1 left, ends in 2 s"},
+		},
+		"is sixty times as long as what lies between two strikes": {
+			{0, 1, "one", "200: 0 of 1 left, ends in 2 s"},
+			{33 * time.Millisecond, 18, "one", // of which 9 are strikes
+				"429: 0 of 1 left, ends in 2 s, retry after 2 s"},
+			{34 * time.Millisecond, 1, "one", "403: 0 of 1 left, ends in 11 s, retry after 10 s"},
 		},
 		"changes no day": {{0, 1, "both", newDay}},
 	})
@@ -317,7 +332,9 @@ func TestKeysFile(t *testing.T) {
 		own     = `[{"key":"secret","plan":"enterprise"`
 		visible = "1: key must consist of visible ASCII characters without spaces."
 		figures = "1: perMinute and perDay must be from 1 to 2147483647."
-		integer = "it must be a 64-bit integer without a fraction or exponent."
+		missing = "1: perMinute or perDay is missing; the plan enterprise needs both."
+		unknown = "1: plan must be free, pro, business or enterprise."
+		array   = "The keys must be an array with at least one entry."
 	)
 	free := func(key string) string { return `[{"key":"` + key + `","plan":"free"}]` }
 	plan := func(minute, day int) string {
@@ -328,24 +345,27 @@ func TestKeysFile(t *testing.T) {
 		{"figures from 1 to 2147483647", plan(1, 1) + "|" + plan(1<<31-1, 1<<31-1), "<nil>"},
 		{"byte order mark", "\ufeff" + free("x"),
 			"The JSON begins with a byte order mark; remove it."},
-		{"no keys", `[]`, "keys must have at least one entry."},
-		{"no array", `{"key":"secret","plan":"free"}|null`, "keys must be an array."},
+		{"no keys", `[]`, array},
+		{"no array", `{"key":"secret","plan":"free"}|null`, array},
 		{"cut off", "[", "The JSON is malformed on line 1, at byte 1: " +
 			"unexpected end of JSON input."},
 		{"repeated key", `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`,
-			"2: The key appears twice."},
+			"2: The key appears twice; remove one entry."},
 		{"missing key", `[{"plan":"free"}]`, "1: key is missing; it must be a string."},
 		{"missing plan", `[{"key":"secret"}]`, "1: plan is missing; it must be a string."},
-		{"unknown plan", `[{"key":"secret","plan":"gold"}]`,
-			"1: plan must be free, pro, business or enterprise."},
+		{"figures beside a missing plan", `[{"key":"secret","perMinute":5,"perDay":5}]`,
+			"1: plan is missing; it must be a string."},
+		{"unknown plan", `[{"key":"secret","plan":"gold"}]`, unknown},
+		{"figures beside an unknown plan", `[{"key":"secret","plan":"gold","perMinute":5}]`,
+			unknown},
 		{"unknown field", `[{"key":"secret","color":1}]`,
 			`1: The field "color" is unknown here; leave it out.`},
 		{"empty key", free(""), visible},
 		{"key not of visible ASCII", free("a b") + "|" + free("\x7f") + "|" + free("é"), visible},
-		{"figures of a fixed plan", `[{"key":"secret","plan":"pro","perMinute":5,"perDay":5}]`,
-			`1: The field "perDay" is unknown here; leave it out.`},
-		{"missing minute", own + `,"perDay":1}]`, "1: perMinute is missing; " + integer},
-		{"missing day", own + `,"perMinute":1}]`, "1: perDay is missing; " + integer},
+		{"figures of a fixed plan", `[{"key":"secret","plan":"pro","perMinute":5,"perDay":5}]|` +
+			`[{"key":"secret","plan":"pro","perMinute":0}]|[{"key":"x","plan":"pro","perDay":0}]`,
+			`1: perMinute and perDay are fixed by the plan pro; leave them out.`},
+		{"missing figure", own + `,"perDay":1}]|` + own + `,"perMinute":1}]`, missing},
 		{"figure below 1", plan(0, 1) + "|" + plan(1, 0), figures},
 		{"figure too large", plan(1<<31, 1) + "|" + plan(1, 1<<31), figures},
 	} {
@@ -353,7 +373,7 @@ func TestKeysFile(t *testing.T) {
 			path := freshPath(t)
 			for file := range strings.SplitSeq(test.files, "|") {
 				writeFile(t, path, file)
-				_, err := newLimits(path, time.Minute)
+				_, err := New(Options{Keys: path})
 				got := strings.NewReplacer(path+": ", "", "keys, record ", "")
 				equal(t, file, test.want, got.Replace(fmt.Sprint(err)))
 			}

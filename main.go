@@ -16,11 +16,11 @@
 //		disk.
 //	-keys FILE
 //		Read the API keys from this file. Without this flag, there are four public demo keys:
-//		demo-free, demo-pro, demo-business and demo-enterprise. They are valid only in requests to
-//		localhost or an IP address.
+//		demo-free, demo-pro, demo-business and demo-enterprise. The server then answers only
+//		requests to localhost or an IP address.
 //	-minute DURATION
 //		Make a rate-limit minute last this long, from 1s to 1m (default 1m), so that a test need
-//		not wait for a real one. A ban lasts five of these minutes.
+//		not wait for a real one. A ban lasts five of these minutes, and a day stays a day.
 //	-cors-origin ORIGIN
 //		Let web pages from this origin, such as https://example.com, call the API. With the demo
 //		keys, pages on this computer always can.
@@ -51,8 +51,8 @@
 // file while the server is stopped.
 //
 // SIGINT and SIGTERM stop the server. It finishes the requests in flight, waiting at most 10
-// seconds, and exits with code 0. A second signal stops it at once. The exit code is 1 if the
-// server cannot start or keep running, and 2 for a bad flag.
+// seconds, and exits with code 0. A second signal stops it at once. The exit code is 2 for a flag
+// that is unknown or out of its range, and 1 if the server cannot start or keep running.
 package main
 
 import (
@@ -63,11 +63,13 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
 	"os/signal"
-	"regexp"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -81,7 +83,7 @@ func main() {
 
 // run serves until ctx is done, and returns the exit code.
 func run(ctx context.Context, args []string, stderr io.Writer) int {
-	cfg, err := parseFlags(args, stderr)
+	addr, opts, err := parseFlags(args, stderr)
 	if err == flag.ErrHelp {
 		return 0
 	}
@@ -89,121 +91,122 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "petstore: %v (petstore -h lists the flags)\n", err)
 		return 2
 	}
-	if err := serve(ctx, cfg, stderr); err != nil {
+	if err := serve(ctx, addr, opts, stderr); err != nil {
 		fmt.Fprintf(stderr, "petstore: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-// A config is what the flags say.
-type config struct {
-	addr, data, keys string
-	minute           time.Duration
-	options
-}
-
-func parseFlags(args []string, stderr io.Writer) (*config, error) {
-	c := new(config)
+func parseFlags(args []string, stderr io.Writer) (addr string, opts Options, err error) {
 	flags := flag.NewFlagSet("petstore", flag.ContinueOnError)
-	flags.StringVar(&c.addr, "addr", "localhost:8080", "listen on `HOST:PORT`; 0 for a free port")
-	flags.StringVar(&c.data, "data", "petstore.json", "keep the records in `FILE`; '' for no file")
-	flags.StringVar(&c.keys, "keys", "", "read the API keys from `FILE` instead of the demo keys")
-	flags.DurationVar(&c.minute, "minute", time.Minute, "make a rate-limit minute last `DURATION`")
-	flags.StringVar(&c.corsOrigin, "cors-origin", "", "let web pages from `ORIGIN` call the API")
-	flags.DurationVar(&c.delay, "delay", 0, "hold back each response for `DURATION`, at most 8s")
-	flags.Func("fail", "fail `M/N` of the requests with a 503: M of every N", c.fail.parse)
-	flags.Func("drop", "do not respond to `M/N` of the successful requests", c.drop.parse)
-	flags.BoolVar(&c.verbose, "v", false, "log each request")
+	flags.StringVar(&addr, "addr", "localhost:8080", "listen on `HOST:PORT`; 0 for a free port")
+	flags.StringVar(&opts.Data, "data", "petstore.json", "keep the records in `FILE`; '' for none")
+	flags.StringVar(&opts.Keys, "keys", "", "read the keys from `FILE` instead of the demo keys")
+	flags.DurationVar(&opts.Minute, "minute", time.Minute, "make a minute last `DURATION`")
+	flags.StringVar(&opts.CORSOrigin, "cors-origin", "", "let web pages from `ORIGIN` call the API")
+	flags.DurationVar(&opts.Delay, "delay", 0, "hold back each response for `DURATION`, at most 8s")
+	flags.StringVar(&opts.Fail, "fail", "", "fail `M/N` of the requests with a 503: M of every N")
+	flags.StringVar(&opts.Drop, "drop", "", "do not respond to `M/N` of the successful requests")
+	flags.BoolVar(&opts.Verbose, "v", false, "log each request")
 	flags.SetOutput(io.Discard) // run prints one line for a bad flag
-	err := flags.Parse(args)
+	err = flags.Parse(args)
 	if err == flag.ErrHelp {
 		flags.SetOutput(stderr)
 		flags.Usage()
 	}
 	if err != nil {
-		return nil, err
+		return addr, opts, err
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+		return addr, opts, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if c.minute < time.Second || c.minute > time.Minute {
-		return nil, fmt.Errorf("-minute must be from 1s to 1m, not %v", c.minute)
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
 	}
-	if c.delay < 0 || c.delay > 8*time.Second { // a shutdown waits at most 10s
-		return nil, fmt.Errorf("-delay must be from 0 to 8s, not %v", c.delay)
+	if err != nil {
+		return addr, opts,
+			fmt.Errorf("-addr must be HOST:PORT, such as localhost:8080; got %q", addr)
 	}
-	origin := regexp.MustCompile( // as browsers send it (RFC 6454)
-		`^[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]*)?$`)
-	defaultPort := regexp.MustCompile(`^http:.*:80$|^https:.*:443$`)
-	if c.corsOrigin != "" &&
-		(!origin.MatchString(c.corsOrigin) || defaultPort.MatchString(c.corsOrigin)) {
-		return nil, fmt.Errorf("-cors-origin must be a scheme and a host, such as "+
-			"https://example.com, without a path, trailing slash or default port; got %q",
-			c.corsOrigin)
-	}
-	return c, nil
+	return addr, opts, opts.check()
 }
 
 // serve serves until ctx is done. Then it finishes the requests in flight.
-func serve(ctx context.Context, c *config, stderr io.Writer) error {
+func serve(ctx context.Context, addr string, opts Options, stderr io.Writer) error {
 	// Let the heap grow to five times what is in use, unless GOGC is set. With the default of
 	// twice, listing 100 pets takes a quarter more CPU time.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
-	logger := log.New(stderr, "", log.LstdFlags)
-	limits, err := newLimits(c.keys, c.minute)
-	if err != nil {
-		return err
-	}
-	// Listen before the store is opened, so that a busy port leaves no file behind.
-	listener, err := listen(c.addr, limits.demo)
+	opts.Logger = log.New(stderr, "", log.LstdFlags)
+	// Listen first, so that a busy port leaves no data file behind.
+	listener, err := listen(addr, opts.demoKeys())
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	store, err := openStore(c.data, logger)
+	opts.BaseURL = urlOf(listener.Addr().(*net.TCPAddr), addr, opts.demoKeys())
+	s, err := New(opts)
 	if err != nil {
 		return err
 	}
-	c.baseURL = urlOf(listener.Addr().(*net.TCPAddr), c.addr, limits.demo)
 	exampleKey := "KEY"
-	if limits.demo {
+	if opts.demoKeys() {
 		exampleKey = "demo-free"
 	}
 	fmt.Fprintf(stderr, `Petstore API: %[1]s
 Reference:    %[1]s/
 Try:          curl -i -H "Authorization: Bearer %[2]s" %[1]s/pets
-`, c.baseURL, exampleKey)
-	server := httpServer(newServer(store, limits, logger, c.options))
+`, opts.BaseURL, exampleKey)
+	server := httpServer(s)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
-		shutDown(server, logger)
+		shutDown(server, opts.Logger)
 		return nil
 	}
 }
 
 // httpServer returns a server that closes the connections of slow clients. A client has 5 seconds
-// to send a request. It then has 10 seconds, plus the delay, to receive the whole response, even if
-// a write has to wait for others ahead of it. If a client is cut off, its write may still have been
-// saved.
-func httpServer(api *Server) *http.Server {
+// to send a request. From the end of its header, it has 10 seconds, plus the delay, until it has
+// received the whole response, even if a write has to wait for others ahead of it. If a client is
+// cut off, its write may still have been saved.
+func httpServer(s *Server) *http.Server {
 	server := &http.Server{
-		Handler:      api,
+		Handler:      s,
 		ReadTimeout:  5 * time.Second,
-		WriteTimeout: 10*time.Second + api.delay,
+		WriteTimeout: 10*time.Second + s.options.Delay,
 		IdleTimeout:  time.Minute,
-		ErrorLog:     api.logger,
+		ErrorLog:     s.logger,
 	}
-	// Many clients, such as Go's, automatically resend a GET if a kept-alive connection is closed,
-	// which would hide the drop.
-	server.SetKeepAlivesEnabled(api.drop.n == 0)
+	if s.options.demoKeys() {
+		server.Handler = onlyThisComputer(s)
+	}
 	return server
+}
+
+// onlyThisComputer refuses requests whose Host a web page with a name of its own could have, since
+// everybody knows the demo keys: see https://en.wikipedia.org/wiki/DNS_rebinding.
+func onlyThisComputer(s *Server) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := (&url.URL{Host: r.Host}).Hostname() // without the port and brackets
+		if isThisComputer(host) {
+			s.ServeHTTP(w, r)
+			return
+		}
+		s.send(w, r, time.Now(), response{}, newError(wrongHost, "With the demo keys, this server "+
+			"serves only localhost and IP addresses; use http://localhost, or start it with -keys."))
+	})
+}
+
+// isThisComputer reports whether a host is localhost or an IP address.
+func isThisComputer(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil || isLocalhost(strings.ToLower(host))
 }
 
 // shutDown accepts no more connections and finishes the requests in flight. Those that take longer
@@ -235,13 +238,13 @@ func listen(addr string, demo bool) (net.Listener, error) {
 }
 
 // urlOf returns the URL of the server, with the host in addr, unless that host means all addresses
-// or is one for which the demo keys are not valid.
+// or is one that the demo keys rule out.
 func urlOf(bound *net.TCPAddr, addr string, demo bool) string {
 	host, _, _ := net.SplitHostPort(addr)
 	if bound.IP.IsUnspecified() {
 		host = "localhost"
 	}
-	if demo && !isOurHost(host) {
+	if demo && !isThisComputer(host) {
 		host = bound.IP.String()
 	}
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(bound.Port))

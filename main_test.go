@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"runtime"
@@ -60,13 +61,13 @@ func TestFlagValues(t *testing.T) {
 		{"M and N are from 1 to 1000000", "-fail", "1/1,2/3,1000000/1000000",
 			"0/1,0/0,2/1,1/0,1/1000001,1000001/1000000,1/99999999999999999999"},
 		{"M and N have no sign and no space", "-drop", "10/20",
-			"+1/2,-1/2,01/2,1/02, 1/2,1/2 ,1 / 2,1.0/2,0x1/2,1,1/,/2,1/2/3,a/b,"},
+			"+1/2,-1/2,01/2,1/02, 1/2,1/2 ,1 / 2,1.0/2,0x1/2,1,1/,/2,1/2/3,a/b"},
 		{"an origin is a scheme and a host", "-cors-origin",
 			"https://shop_1.my-example.com,http://127.0.0.1,http://[2001:db8::a],app-1.0+x://abc",
 			"x,//x,://x,https:x,https://,null,*,https://*.x,https://x y, https://x,https://x\n," +
 				"https://u@x"},
 		{"an origin may have a port", "-cors-origin", "http://localhost:5173,http://[::1]:3000",
-			"https://x:,https://x:http,http://x:080,https://:8443"},
+			"https://x:,https://x:http,http://x:080,https://:8443,http://a:99999999"},
 		{"an origin has no default port", "-cors-origin", "http://x:443,https://x:80,http://x:8080",
 			"http://x:80,https://x:443"},
 		{"an origin has no path", "-cors-origin", "https://x.y",
@@ -76,11 +77,11 @@ func TestFlagValues(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			for value := range strings.SplitSeq(test.valid, ",") {
-				_, err := parseFlags([]string{test.flag + "=" + value}, io.Discard)
+				_, _, err := parseFlags([]string{test.flag + "=" + value}, io.Discard)
 				equal(t, fmt.Sprintf("error for %q", value), nil, err)
 			}
 			for value := range strings.SplitSeq(test.invalid, ",") {
-				if _, err := parseFlags([]string{test.flag, value}, io.Discard); err == nil {
+				if _, _, err := parseFlags([]string{test.flag, value}, io.Discard); err == nil {
 					t.Errorf("there is no error for %q", value)
 				}
 			}
@@ -107,9 +108,12 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"unknown flag", "-nonsense", 2, "flag provided but not defined: -nonsense"},
 		{"argument", "extra", 2, `unexpected argument "extra"`},
 		{"wrong minute", "-minute 999ms", 2, "-minute must be from 1s to 1m, not 999ms"},
-		{"wrong ratio", "-fail 2", 2, `invalid value "2" for flag -fail: must be M/N, such as 1/2`},
+		{"wrong ratio", "-fail 2", 2, "-fail must be M/N, such as 1/2, with 1 <= M <= N <= 1000000"},
+		{"empty minute", "-minute 0", 2, "-minute must be from 1s to 1m, not 0s"},
 		{"wrong origin", "-cors-origin x.example", 2, "-cors-origin must be a scheme and a host"},
-		{"wrong address", "-addr nonsense", 1, "address nonsense: missing port"},
+		{"wrong address", "-addr nonsense,-addr=,-addr localhost:99999", 2,
+			"-addr must be HOST:PORT, such as localhost:8080; got "},
+		{"wrong value beside a missing file", "-keys none.json -delay 9s", 2, "-delay must be"},
 		{"port in use", "-data new.json -addr " + taken.Addr().String(), 1,
 			"; choose another address, such as -addr localhost:0"},
 		{"demo keys for others", "-addr :0,-addr 0.0.0.0:0,-addr [::]:0,-addr 192.0.2.1:0", 1,
@@ -175,6 +179,56 @@ func TestAddresses(t *testing.T) {
 		bound := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
 		equal(t, "URL", "http://127.0.0.1:8080", urlOf(bound, "pets.test:0", true))
 		equal(t, "URL with other keys", "http://pets.test:8080", urlOf(bound, "pets.test:0", false))
+	})
+}
+
+// While the demo keys are in use, a web page whose name is made to lead here gets nothing.
+func TestHostOfTheDemoKeys(t *testing.T) {
+	s := serviceWith(t, Options{Verbose: true})
+	send := func(handler http.Handler, target, host string) *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest("GET", target, nil), httptest.NewRecorder()
+		r.Host = host
+		r.Header.Set("X-API-Key", "demo-pro")
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	for _, test := range []struct {
+		rule, hosts string // separated by commas
+		status      int
+	}{
+		{"localhost is served", "localhost,localhost:8080,LOCALHOST:1", 200},
+		{"a name under .localhost is served", "app.localhost,a.b.Localhost:8080", 200},
+		{"an address is served", "127.0.0.1,127.0.0.1:8080,192.0.2.1,[::1],[2001:db8::1]:8080", 200},
+		{"another name is not", "evil.example,evil.example:80,localhost.evil.example,localhos," +
+			"127.0.0.1.example,docker.internal,calhost,evillocalhost,evil.example:localhost", 421},
+		{"no Host is not", "", 421},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			for host := range strings.SplitSeq(test.hosts, ",") {
+				for target := range strings.FieldsSeq("/pets / /healthz /openapi.json") {
+					w := send(httpServer(s.Server).Handler, target, host)
+					equal(t, target+" of "+host, test.status, w.Code)
+				}
+			}
+		})
+	}
+	t.Run("a 421 comes before the API, and is logged", func(t *testing.T) {
+		left := s.get("demo-pro").remaining
+		s.log.Reset()
+		w := send(httpServer(s.Server).Handler, "//x", "evil.example")
+		equal(t, "status", 421, w.Code)
+		equal(t, "body", "wrong_host: With the demo keys, this server serves only localhost and IP "+
+			"addresses; use http://localhost, or start it with -keys.", errorIn(w.Body.Bytes()))
+		equal(t, "header", http.Header{"Cache-Control": {"no-store"},
+			"Content-Type": {"application/json"}}, w.Header())
+		equal(t, "log", "GET \"//x\" 421 ", regexp.MustCompile(`[^ ]+\n`).ReplaceAllString(
+			s.log.String(), ""))
+		equal(t, "requests left", left-1, s.get("demo-pro").remaining)
+	})
+	t.Run("other keys have no such rule, and nor has a Server in a test", func(t *testing.T) {
+		other := newService(t, Options{})
+		equal(t, "with other keys", 401, send(httpServer(other.Server).Handler, "/pets", "x").Code)
+		equal(t, "in a test", 200, send(s, "/pets", "evil.example").Code)
 	})
 }
 
@@ -317,8 +371,7 @@ type connection struct {
 
 // withConnection runs the test on a server with this delay, in fake time.
 func withConnection(t *testing.T, delay time.Duration, test func(*testing.T, connection)) {
-	inBubble(t, func(t *testing.T, s *service) {
-		s.delay = delay
+	inBubble(t, Options{Delay: delay}, func(t *testing.T, s *service) {
 		client, accepted := net.Pipe()
 		c := connection{s, httpServer(s.Server), client, make(chan bool)}
 		c.server.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -385,7 +438,7 @@ func TestSlowClients(t *testing.T) {
 	})
 	t.Run("a write that is cut off may have been saved", func(t *testing.T) {
 		withConnection(t, 0, func(t *testing.T, c connection) {
-			c.delay = 11 * time.Second // longer than the server, which was made before, gives it
+			c.options.Delay = 11 * time.Second // longer than the server, which was made before, gives it
 			io.WriteString(c.client, "DELETE /pets/5"+asBig+"\r\n")
 			got, _ := io.ReadAll(c.client)
 			equal(t, "response", "", string(got))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -13,170 +12,95 @@ import (
 	"unicode/utf8"
 )
 
-// An object is a JSON object that is being read: a request body, an entry in the keys file, the
-// data file or a record in it. A function such as readPet takes the fields out of it one by one;
-// any fields left over are unknown. The function keeps reading after an error, and decode returns
-// the first error. With encoding/json alone,
-//
-//	{"Name": "Rex"}                would set name,
-//	{"name": null}                 would leave name empty,
-//	{"name": "Rex", "name": "Max"} would set name to Max, and
-//	{}                             would be the same as {"name": ""}.
-type object struct {
-	fields map[string]json.RawMessage // those not yet read
-	err    error                      // the first error
-	inFile bool                       // for readID
-	pathID int64                      // for readID
-}
+// The records come first, each with the function that reads it from JSON that has passed checkJSON.
+// Its error is an *Error, for a file too; only its message is used then.
 
-// decode reads the object o from data. The error is an *Error even if the data comes from a file;
-// in that case, only its message is used.
-func decode[T any](data []byte, o object, read func(*object) T) (value T, err error) {
-	o.fields, err = splitObject(data)
-	if err != nil {
-		return value, err
-	}
-	value = read(&o)
-	if len(o.fields) > 0 { // reported first: a misspelled field also makes another one missing
-		name := slices.Sorted(maps.Keys(o.fields))[0]
-		return value, newError(invalidField, "The field %.40q is unknown here; leave it out.", name)
-	}
-	return value, o.err
-}
-
-// decodeEach decodes each object in a JSON array from a file and passes it to add. The error gives
-// the name of the array and the number of the object, counting from 1.
-func decodeEach[T any](name string, data []byte, read func(*object) T, add func(T) error) error {
-	if err := checkJSON(data); err != nil {
-		return err
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(data, &list) != nil || list == nil { // null is a nil list
-		return newError(invalidField, "%s must be an array.", name)
-	}
-	for i, element := range list {
-		value, err := decode(element, object{inFile: true}, read)
-		if err == nil {
-			err = add(value)
-		}
-		if err != nil {
-			return fmt.Errorf("%s, record %d: %w", name, i+1, err)
-		}
-	}
-	return nil
-}
-
-// required reads a field that must be present. The target is a pointer, as for json.Unmarshal, and
-// mustBe completes the message "quantity must be ...".
-func (o *object) required(name, mustBe string, target any) {
-	_, given := o.fields[name]
-	o.check(given, "%s is missing; it must be %s.", name, mustBe)
-	o.optional(name, mustBe, target)
-}
-
-// optional reads a field that may be omitted. If it is omitted, the target keeps its value.
-func (o *object) optional(name, mustBe string, target any) {
-	value, given := o.fields[name]
-	if !given {
-		return
-	}
-	delete(o.fields, name)
-	err := json.Unmarshal(value, target) // accepts null for any target
-	o.check(err == nil && string(value) != "null", "%s must be %s.", name, mustBe)
-}
-
-// check records an error unless ok is true. Only the first error is kept.
-func (o *object) check(ok bool, format string, args ...any) {
-	if !ok && o.err == nil {
-		o.err = newError(invalidField, format, args...)
-	}
-}
-
-// Completions of "must be" in messages.
-const (
-	aString   = "a string"
-	anInteger = "a 64-bit integer without a fraction or exponent"
-	aStatus   = "available, pending or sold"
-	aDateTime = "an RFC 3339 date-time such as 2030-12-05T09:30:00Z"
-	anArray   = "an array"
-)
-
-// PetStatus says whether a pet can be bought.
-type PetStatus string
-
-func (s PetStatus) valid() bool { return s == "available" || s == "pending" || s == "sold" }
-
-// Pet is a pet as clients send and receive it.
-type Pet struct {
-	ID         int64     `json:"id"`
-	Name       string    `json:"name"`
-	CategoryID int64     `json:"categoryId"`
-	Status     PetStatus `json:"status"`
-}
-
-func readPet(o *object) Pet {
-	p := Pet{Status: "available"}
-	o.required("name", aString, &p.Name)
-	o.required("categoryId", anInteger, &p.CategoryID)
-	o.optional("status", aStatus, &p.Status)
-	o.checkName(p.Name)
-	o.check(p.Status.valid(), "status must be %s.", aStatus)
-	p.ID = o.readID()
-	return p
-}
-
-// A storedPet is a pet with its stock, as the store and the data file hold it. Clients get the pet
-// under /pets, and its stock under /inventory, as an InventoryItem.
-type storedPet struct {
-	Pet
-	Quantity int64 `json:"quantity"`
-}
-
-func readStoredPet(o *object) storedPet {
-	p := storedPet{Pet: readPet(o)}
-	o.optional("quantity", anInteger, &p.Quantity)
-	o.checkQuantity(p.Quantity, 0)
-	return p
-}
-
-// InventoryItem is the stock of a pet as clients receive it.
-type InventoryItem struct {
-	PetID    int64     `json:"petId"`
-	Quantity int64     `json:"quantity"`
-	Status   PetStatus `json:"status"`
-}
-
-func (p storedPet) inventoryItem() InventoryItem {
-	return InventoryItem{PetID: p.ID, Quantity: p.Quantity, Status: p.Status}
-}
-
-// readInventoryUpdate returns a pet with only its id and quantity set.
-func readInventoryUpdate(o *object) storedPet {
-	p := storedPet{Pet: Pet{ID: o.pathID}}
-	o.required("quantity", anInteger, &p.Quantity)
-	o.checkQuantity(p.Quantity, 0)
-	return p
-}
-
-// Category is a kind of animal. The description is nil if the client left it out.
+// Category is a kind of animal. The description is nil if it was left out.
 type Category struct {
 	ID          int64   `json:"id"`
 	Name        string  `json:"name"`
 	Description *string `json:"description,omitempty"`
 }
 
-func readCategory(o *object) Category {
-	var c Category
-	o.required("name", aString, &c.Name)
-	o.optional("description", aString, &c.Description)
-	o.checkName(c.Name)
-	o.check(c.Description == nil || utf8.RuneCountInString(*c.Description) <= 2000,
+func readCategory(data []byte) (Category, error) {
+	f := readFields(data)
+	c := Category{
+		ID:          f.integerOr("id", 0),
+		Name:        f.text("name"),
+		Description: f.textOrNil("description"),
+	}
+	f.checkName(c.Name)
+	f.check(c.Description == nil || utf8.RuneCountInString(*c.Description) <= 2000,
 		"description must be at most 2000 characters.")
-	c.ID = o.readID()
-	return c
+	return c, f.end()
 }
 
-// Order is an order for a pet. A pointer is nil if the client left its field out.
+// PetStatus says whether a pet can be bought.
+type PetStatus string
+
+func (s PetStatus) valid() bool { return s == "available" || s == "pending" || s == "sold" }
+
+// Pet is a pet. Its stock is not in its JSON: clients get that as an InventoryItem, and the data
+// file has it in a petInFile.
+type Pet struct {
+	ID         int64     `json:"id"`
+	Name       string    `json:"name"`
+	CategoryID int64     `json:"categoryId"`
+	Status     PetStatus `json:"status"`
+	Quantity   int64     `json:"-"`
+}
+
+func readPet(data []byte) (Pet, error) {
+	f := readFields(data)
+	p := f.pet()
+	return p, f.end()
+}
+
+func (f *fields) pet() Pet {
+	p := Pet{
+		ID:         f.integerOr("id", 0),
+		Name:       f.text("name"),
+		CategoryID: f.integer("categoryId"),
+		Status:     optional(f, "status", aStatus, PetStatus("available")),
+	}
+	f.checkName(p.Name)
+	f.check(p.Status.valid(), "status must be %s.", aStatus)
+	return p
+}
+
+// InventoryItem is the stock of a pet.
+type InventoryItem struct {
+	PetID    int64     `json:"petId"`
+	Quantity int64     `json:"quantity"`
+	Status   PetStatus `json:"status"`
+}
+
+func (p Pet) inventoryItem() InventoryItem {
+	return InventoryItem{PetID: p.ID, Quantity: p.Quantity, Status: p.Status}
+}
+
+// readInventoryUpdate returns the new quantity.
+func readInventoryUpdate(data []byte) (int64, error) {
+	f := readFields(data)
+	quantity := f.integer("quantity")
+	f.checkQuantity(quantity, 0)
+	return quantity, f.end()
+}
+
+type petInFile struct {
+	Pet
+	Quantity int64 `json:"quantity"`
+}
+
+func readPetInFile(data []byte) (Pet, error) {
+	f := readFields(data)
+	p := f.pet()
+	p.Quantity = f.integerOr("quantity", 0)
+	f.checkQuantity(p.Quantity, 0)
+	return p, f.end()
+}
+
+// Order is an order for a pet. A pointer is nil if its field was left out.
 type Order struct {
 	ID       int64      `json:"id"`
 	PetID    *int64     `json:"petId,omitempty"`
@@ -185,76 +109,155 @@ type Order struct {
 	Complete bool       `json:"complete"`
 }
 
-func readOrder(o *object) Order {
-	var order Order
-	o.optional("petId", anInteger, &order.PetID)
-	o.optional("quantity", anInteger, &order.Quantity)
-	o.optional("shipDate", aDateTime, &order.ShipDate)
-	o.optional("complete", "true or false", &order.Complete)
+func readOrder(data []byte) (Order, error) {
+	f := readFields(data)
+	order := Order{
+		ID:       f.integerOr("id", 0),
+		PetID:    f.integerOrNil("petId"),
+		Quantity: f.integerOrNil("quantity"),
+		ShipDate: f.dateOrNil("shipDate"),
+		Complete: f.boolOr("complete", false),
+	}
 	if order.Quantity != nil {
-		o.checkQuantity(*order.Quantity, 1)
+		f.checkQuantity(*order.Quantity, 1)
 	}
-	_, err := json.Marshal(order.ShipDate) // package time parses +24:00 but cannot marshal it
-	o.check(err == nil, "shipDate must be %s.", aDateTime)
-	order.ID = o.readID()
-	return order
+	return order, f.end()
 }
 
-const maxID = math.MaxInt32 // so that clients can store ids in 32 bits
-
-// readID returns the id of a record. In a file, it is a field of the record. In a request, it is
-// the id in the path (0 for a POST), and the body may repeat it, so that a PUT accepts what a GET
-// returned.
-func (o *object) readID() int64 {
-	var id int64
-	o.optional("id", anInteger, &id)
-	if o.inFile {
-		o.check(1 <= id && id <= maxID, "id must be from 1 to %d.", maxID)
-		return id
-	}
-	o.check(id == 0 || id == o.pathID, "id must be %d or left out.", o.pathID)
-	return o.pathID
+// The fields of a JSON object are read one by one. Those left over at the end are unknown. With
+// encoding/json alone,
+//
+//	{"Name": "Rex"}                would set name,
+//	{"name": null}                 would leave name empty,
+//	{"name": "Rex", "name": "Max"} would set name to Max, and
+//	{}                             would be the same as {"name": ""}.
+type fields struct {
+	unread map[string]json.RawMessage
+	err    error // the first error; reading goes on after it
 }
 
-func (o *object) checkName(name string) {
-	o.check(utf8.RuneCountInString(name) <= 200 && strings.TrimSpace(name) != "",
-		"name must be 1 to 200 characters and not blank.")
-}
-
-func (o *object) checkQuantity(quantity, lowest int64) {
-	o.check(lowest <= quantity && quantity <= math.MaxInt32,
-		"quantity must be from %d to %d.", lowest, math.MaxInt32)
-}
-
-// splitObject returns the fields of a JSON object. It fails if a name appears twice.
-func splitObject(data []byte) (map[string]json.RawMessage, error) {
-	if err := checkJSON(data); err != nil {
-		return nil, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(data)) // cannot fail, since the JSON has been checked
+func readFields(data []byte) *fields {
+	unread := map[string]json.RawMessage{}
+	dec := json.NewDecoder(bytes.NewReader(data)) // cannot fail, since checkJSON has passed
 	if start, _ := dec.Token(); start != json.Delim('{') {
-		return nil, newError(malformedJSON, "The JSON must be a single object.")
+		return &fields{err: newError(malformedJSON, "The JSON must be a single object.")}
 	}
-	fields := map[string]json.RawMessage{}
 	for dec.More() {
 		token, _ := dec.Token()
 		name := token.(string)
-		if _, given := fields[name]; given {
-			return nil, newError(malformedJSON,
-				"The field %.40q appears twice; remove one.", name)
+		if _, given := unread[name]; given {
+			return &fields{err: newError(malformedJSON,
+				"The field %.40q appears twice; remove one.", name)}
 		}
 		var value json.RawMessage
 		dec.Decode(&value)
-		fields[name] = value
+		unread[name] = value
 	}
-	return fields, nil
+	return &fields{unread: unread}
+}
+
+// end returns the first error. An unknown field comes before all others, since a misspelled field
+// also makes another one missing.
+func (f *fields) end() error {
+	if len(f.unread) > 0 {
+		name := slices.Sorted(maps.Keys(f.unread))[0]
+		return newError(invalidField, "The field %.40q is unknown here; leave it out.", name)
+	}
+	return f.err
+}
+
+// Completions of "must be" in messages.
+const (
+	aString   = "a string"
+	anInteger = "a 64-bit integer without a fraction or exponent"
+	aBool     = "true or false"
+	aStatus   = "available, pending or sold"
+	aDate     = "an RFC 3339 date-time such as 2030-12-05T09:30:00Z"
+	anArray   = "an array"
+)
+
+// These methods read a field by its name. If it is left out, that is an error, or they return what
+// their name says.
+
+func (f *fields) text(name string) string { return required[string](f, name, aString) }
+
+func (f *fields) textOrNil(name string) *string { return orNil[string](f, name, aString) }
+
+func (f *fields) integer(name string) int64 { return required[int64](f, name, anInteger) }
+
+func (f *fields) integerOr(name string, value int64) int64 {
+	return optional(f, name, anInteger, value)
+}
+
+func (f *fields) integerOrNil(name string) *int64 { return orNil[int64](f, name, anInteger) }
+
+func (f *fields) boolOr(name string, value bool) bool { return optional(f, name, aBool, value) }
+
+func (f *fields) arrayOrNil(name string) []json.RawMessage {
+	return optional[[]json.RawMessage](f, name, anArray, nil)
+}
+
+// dateOrNil accepts what time.Time accepts, except for an offset of 24 hours, which it could not
+// write again.
+func (f *fields) dateOrNil(name string) *time.Time {
+	text := orNil[string](f, name, aDate)
+	if text == nil {
+		return nil
+	}
+	date := new(time.Time)
+	err := date.UnmarshalText([]byte(*text))
+	_, offset := date.Zone()
+	f.check(err == nil && max(offset, -offset) < 24*60*60, "%s must be %s.", name, aDate)
+	return date
+}
+
+func required[T any](f *fields, name, mustBe string) (value T) {
+	_, given := f.unread[name]
+	f.check(given, "%s is missing; it must be %s.", name, mustBe)
+	return optional(f, name, mustBe, value)
+}
+
+func optional[T any](f *fields, name, mustBe string, value T) T {
+	if given := orNil[T](f, name, mustBe); given != nil {
+		return *given
+	}
+	return value
+}
+
+func orNil[T any](f *fields, name, mustBe string) *T {
+	data, given := f.unread[name]
+	if !given {
+		return nil
+	}
+	delete(f.unread, name)
+	var value *T
+	err := json.Unmarshal(data, &value)
+	f.check(err == nil && value != nil, "%s must be %s.", name, mustBe) // null is a nil pointer
+	return value
+}
+
+// check records an error unless ok is true.
+func (f *fields) check(ok bool, format string, args ...any) {
+	if !ok && f.err == nil {
+		f.err = newError(invalidField, format, args...)
+	}
+}
+
+func (f *fields) checkName(name string) {
+	f.check(utf8.RuneCountInString(name) <= 200 && strings.TrimSpace(name) != "",
+		"name must be 1 to 200 characters and not blank.")
+}
+
+func (f *fields) checkQuantity(quantity, lowest int64) {
+	f.check(lowest <= quantity && quantity <= math.MaxInt32,
+		"quantity must be from %d to %d.", lowest, math.MaxInt32)
 }
 
 // checkJSON returns an error unless data is one JSON value in UTF-8 without a byte order mark
-// (RFC 8259).
+// (RFC 8259). All JSON from outside passes it once.
 func checkJSON(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return newError(malformedJSON, "The JSON is empty.")
+		return newError(malformedJSON, "The JSON is empty; it must be a value such as {}.")
 	}
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
 		return newError(malformedJSON, "The JSON begins with a byte order mark; remove it.")
@@ -289,7 +292,7 @@ func encode(value any) []byte {
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(value); err != nil {
-		panic(err) // no value in this program can fail; for dates, see readOrder
+		panic(err) // no value in this program can fail; for dates, see dateOrNil
 	}
 	return bytes.TrimSuffix(line.Bytes(), []byte("\n"))
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,7 +20,7 @@ import (
 	"syscall"
 )
 
-// A Store holds the records in memory, and saves a snapshot of them to a file with each write.
+// A store holds the records in memory, and saves a snapshot of them to a file with each write.
 //
 // A read uses the current state, without locking. A write changes a copy of it, saves the copy, and
 // makes it the current one:
@@ -27,7 +28,7 @@ import (
 //	current --copy--> next --change--> next --save--> file
 //	   ^                                 |
 //	   +-------------- publish ----------+
-type Store struct {
+type store struct {
 	path    string // of the file; empty to keep nothing on disk
 	logger  *log.Logger
 	current atomic.Pointer[state]
@@ -37,25 +38,16 @@ type Store struct {
 }
 
 // view returns the current state.
-func (s *Store) view() state { return *s.current.Load() }
+func (s *store) view() *state { return s.current.Load() }
 
-// update carries out a write, such as
-//
-//	added, err := update(store, pet, (*state).addPet)
-//
-// If the change or the save fails, the copy is discarded, and nothing changes.
-func update[Input, T any](s *Store, input Input, change func(*state, Input) (*record[T], error)) (
-	*record[T], error) {
+// update carries out a write. If the change or the save fails, nothing has changed.
+func update[T value](s *store, change func(next *state) (*record[T], error)) (*record[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := s.view() // a copy
-	changed, err := change(&next, input)
+	next := *s.view() // a copy; readers of the current state never see it change
+	changed, err := change(&next)
 	if err != nil {
 		return nil, err
-	}
-	// The change may have assigned an id.
-	if max(next.categories.lastID, next.pets.lastID, next.orders.lastID) > maxID {
-		return nil, newError(idsExhausted, "No ids are left; %d was the last one.", maxID)
 	}
 	if err := s.save(&next); err != nil {
 		return nil, err
@@ -64,119 +56,148 @@ func update[Input, T any](s *Store, input Input, change func(*state, Input) (*re
 	return changed, nil
 }
 
-// A state is everything in the store. Its methods enforce three rules: a pet belongs to an existing
-// category, an order refers to an existing pet or to none, and a complete order stays complete.
+// Each method below is a write. It returns the record that it added, replaced or removed.
+
+func (s *store) addCategory(c Category) (*record[Category], error) {
+	return update(s, func(next *state) (*record[Category], error) {
+		c.ID = next.categories.lastID + 1
+		return next.categories.put(c)
+	})
+}
+
+func (s *store) replaceCategory(id int64, c Category) (*record[Category], error) {
+	return update(s, func(next *state) (*record[Category], error) {
+		if _, err := next.categories.get(id); err != nil {
+			return nil, err
+		}
+		c.ID = id
+		return next.categories.put(c)
+	})
+}
+
+func (s *store) removeCategory(id int64) (*record[Category], error) {
+	return update(s, func(next *state) (*record[Category], error) {
+		for _, pet := range next.pets.records {
+			if pet.value.CategoryID == id {
+				return nil, newError(inUse, "Pet %d belongs to this category; "+
+					"delete or change that pet first.", pet.value.ID)
+			}
+		}
+		return next.categories.remove(id)
+	})
+}
+
+func (s *store) addPet(p Pet) (*record[Pet], error) {
+	return update(s, func(next *state) (*record[Pet], error) {
+		if err := next.checkPet(p); err != nil {
+			return nil, err
+		}
+		p.ID = next.pets.lastID + 1
+		return next.pets.put(p)
+	})
+}
+
+func (s *store) replacePet(id int64, p Pet) (*record[Pet], error) {
+	return update(s, func(next *state) (*record[Pet], error) {
+		old, err := next.pets.get(id)
+		if err != nil {
+			return nil, err
+		}
+		if err := next.checkPet(p); err != nil {
+			return nil, err
+		}
+		p.ID, p.Quantity = id, old.value.Quantity
+		return next.pets.put(p)
+	})
+}
+
+func (s *store) setQuantity(petID, quantity int64) (*record[Pet], error) {
+	return update(s, func(next *state) (*record[Pet], error) {
+		old, err := next.pets.get(petID)
+		if err != nil {
+			return nil, err
+		}
+		p := old.value
+		p.Quantity = quantity
+		return next.pets.put(p)
+	})
+}
+
+func (s *store) removePet(id int64) (*record[Pet], error) {
+	return update(s, func(next *state) (*record[Pet], error) {
+		for _, order := range next.orders.records {
+			if order.value.PetID != nil && *order.value.PetID == id {
+				return nil, newError(inUse, "Order %d refers to this pet; "+
+					"remove the petId from that order first.", order.value.ID)
+			}
+		}
+		return next.pets.remove(id)
+	})
+}
+
+func (s *store) addOrder(o Order) (*record[Order], error) {
+	return update(s, func(next *state) (*record[Order], error) {
+		if err := next.checkOrder(o); err != nil {
+			return nil, err
+		}
+		o.ID = next.orders.lastID + 1
+		return next.orders.put(o)
+	})
+}
+
+func (s *store) replaceOrder(id int64, o Order) (*record[Order], error) {
+	return update(s, func(next *state) (*record[Order], error) {
+		old, err := next.orders.get(id)
+		if err != nil {
+			return nil, err
+		}
+		if err := next.checkOrder(o); err != nil {
+			return nil, err
+		}
+		if old.value.Complete && !o.Complete {
+			return nil, newError(orderComplete,
+				"A complete order cannot be reopened; send complete as true.")
+		}
+		o.ID = id
+		return next.orders.put(o)
+	})
+}
+
+func (s *store) cancelOrder(id int64) (*record[Order], error) {
+	return update(s, func(next *state) (*record[Order], error) {
+		order, err := next.orders.get(id)
+		if err != nil {
+			return nil, err
+		}
+		if order.value.Complete {
+			return nil, newError(orderComplete, "A complete order cannot be canceled.")
+		}
+		return next.orders.remove(id)
+	})
+}
+
+// A state is everything in the store. A pet belongs to a category that exists, and an order refers
+// to a pet that exists or to none.
 type state struct {
 	categories table[Category]
-	pets       table[storedPet]
+	pets       table[Pet]
 	orders     table[Order]
 }
 
-func (st *state) addCategory(c Category) (*record[Category], error) {
-	c.ID = st.categories.lastID + 1
-	return st.categories.put(c.ID, c, c), nil
-}
-
-func (st *state) replaceCategory(c Category) (*record[Category], error) {
-	if _, err := st.categories.get(c.ID); err != nil {
-		return nil, err
-	}
-	return st.categories.put(c.ID, c, c), nil
-}
-
-func (st *state) removeCategory(id int64) (*record[Category], error) {
-	for _, pet := range st.pets.records {
-		if pet.value.CategoryID == id {
-			return nil, newError(inUse,
-				"Pet %d belongs to this category; delete or change that pet first.", pet.id)
-		}
-	}
-	return st.categories.remove(id)
-}
-
-func (st *state) addPet(p Pet) (*record[storedPet], error) {
-	if err := st.checkCategory(p.CategoryID); err != nil {
-		return nil, err
-	}
-	p.ID = st.pets.lastID + 1
-	return st.pets.put(p.ID, storedPet{Pet: p}, p), nil
-}
-
-func (st *state) replacePet(p Pet) (*record[storedPet], error) {
-	old, err := st.pets.get(p.ID)
-	if err != nil {
-		return nil, err
-	}
-	if err := st.checkCategory(p.CategoryID); err != nil {
-		return nil, err
-	}
-	return st.pets.put(p.ID, storedPet{Pet: p, Quantity: old.value.Quantity}, p), nil
-}
-
-func (st *state) setQuantity(p storedPet) (*record[storedPet], error) {
-	old, err := st.pets.get(p.ID)
-	if err != nil {
-		return nil, err
-	}
-	p.Pet = old.value.Pet
-	return st.pets.put(p.ID, p, p.Pet), nil
-}
-
-func (st *state) removePet(id int64) (*record[storedPet], error) {
-	for _, order := range st.orders.records {
-		if order.value.PetID != nil && *order.value.PetID == id {
-			return nil, newError(inUse,
-				"Order %d refers to this pet; remove the petId from that order first.", order.id)
-		}
-	}
-	return st.pets.remove(id)
-}
-
-func (st *state) addOrder(o Order) (*record[Order], error) {
-	if err := st.checkPet(o.PetID); err != nil {
-		return nil, err
-	}
-	o.ID = st.orders.lastID + 1
-	return st.orders.put(o.ID, o, o), nil
-}
-
-func (st *state) replaceOrder(o Order) (*record[Order], error) {
-	old, err := st.orders.get(o.ID)
-	if err != nil {
-		return nil, err
-	}
-	if err := st.checkPet(o.PetID); err != nil {
-		return nil, err
-	}
-	if old.value.Complete && !o.Complete {
-		return nil, newError(orderComplete,
-			"A complete order cannot be reopened; send complete as true.")
-	}
-	return st.orders.put(o.ID, o, o), nil
-}
-
-func (st *state) cancelOrder(id int64) (*record[Order], error) {
-	order, err := st.orders.get(id)
-	if err != nil {
-		return nil, err
-	}
-	if order.value.Complete {
-		return nil, newError(orderComplete, "A complete order cannot be canceled.")
-	}
-	return st.orders.remove(id)
-}
-
-func (st *state) checkCategory(id int64) error {
-	if !st.categories.has(id) {
-		return newError(unknownReference, "categoryId %d does not exist; use one that does.", id)
+func (st *state) checkPet(p Pet) error {
+	if _, found := search(st.categories.records, p.CategoryID); !found {
+		return newError(unknownReference,
+			"categoryId %d does not exist; use one that does.", p.CategoryID)
 	}
 	return nil
 }
 
-// checkPet accepts nil, which is the petId of an order without a pet.
-func (st *state) checkPet(id *int64) error {
-	if id != nil && !st.pets.has(*id) {
-		return newError(unknownReference, "petId %d does not exist; use one that does.", *id)
+func (st *state) checkOrder(o Order) error {
+	if o.PetID == nil {
+		return nil
+	}
+	if _, found := search(st.pets.records, *o.PetID); !found {
+		return newError(unknownReference, "petId %d does not exist; use one that does.", *o.PetID)
 	}
 	return nil
 }
@@ -186,24 +207,47 @@ func (st *state) checkPet(id *int64) error {
 //
 //	before := st.pets // records 1, 2 and 3
 //	st.pets.remove(2) // st.pets.records is 1 and 3, and before.records is still 1, 2 and 3
-type table[T any] struct {
+type table[T value] struct {
 	kind    string // "pet", for messages
 	records []*record[T]
 	lastID  int64 // the last id assigned, even if its record was removed
 }
 
-// A record is a value with its id and the JSON that clients receive for it. It is never modified.
-type record[T any] struct {
-	id    int64
+// A record is a value with its JSON, which is made once, so that lists and saves need not encode
+// it again. A record is never modified.
+type record[T value] struct {
 	value T
-	json  []byte
+	json  []byte // as clients get it
+	line  []byte // as the data file has it
+}
+
+// A value is a Category, a Pet or an Order.
+type value interface {
+	id() int64
+	encode() (json, line []byte)
+}
+
+func (c Category) id() int64 { return c.ID }
+func (p Pet) id() int64      { return p.ID }
+func (o Order) id() int64    { return o.ID }
+
+func (c Category) encode() (json, line []byte) { json = encode(c); return json, json }
+func (o Order) encode() (json, line []byte)    { json = encode(o); return json, json }
+
+func (p Pet) encode() (json, line []byte) {
+	return encode(p), encode(petInFile{Pet: p, Quantity: p.Quantity})
+}
+
+func newRecord[T value](v T) *record[T] {
+	json, line := v.encode()
+	return &record[T]{value: v, json: json, line: line}
 }
 
 // search returns the index of the first record with the given id or a greater one, and whether it
 // has the given id.
-func search[T any](records []*record[T], id int64) (i int, found bool) {
+func search[T value](records []*record[T], id int64) (i int, found bool) {
 	return slices.BinarySearchFunc(records, id, func(r *record[T], id int64) int {
-		return cmp.Compare(r.id, id)
+		return cmp.Compare(r.value.id(), id)
 	})
 }
 
@@ -216,47 +260,37 @@ func (t *table[T]) get(id int64) (*record[T], error) {
 	return t.records[i], nil
 }
 
-func (t *table[T]) has(id int64) bool { _, found := search(t.records, id); return found }
+const maxID = math.MaxInt32 // so that clients can store ids in 32 bits
 
-// put adds a record, or replaces the one with its id. Clients receive the JSON of public, which is
-// the value or, for a storedPet, its Pet.
-func (t *table[T]) put(id int64, value T, public any) *record[T] {
-	r := &record[T]{id: id, value: value, json: encode(public)}
-	i, found := search(t.records, id)
+// put adds a record, or replaces the one with its id.
+func (t *table[T]) put(v T) (*record[T], error) {
+	if v.id() > maxID {
+		return nil, newError(idsExhausted, "No ids are left after %d; "+
+			"start the server with another data file.", maxID)
+	}
+	i, found := search(t.records, v.id())
 	after := t.records[i:]
 	if found {
 		after = after[1:]
 	}
+	r := newRecord(v)
 	t.records = slices.Concat(t.records[:i], []*record[T]{r}, after)
-	t.lastID = max(t.lastID, id)
-	return r
+	t.lastID = max(t.lastID, v.id())
+	return r, nil
 }
 
-// remove removes the record with the given id, and returns it.
 func (t *table[T]) remove(id int64) (*record[T], error) {
 	removed, err := t.get(id)
 	if err != nil {
 		return nil, err
 	}
-	t.records = slices.DeleteFunc(slices.Clone(t.records),
-		func(r *record[T]) bool { return r == removed })
+	i, _ := search(t.records, id)
+	t.records = slices.Concat(t.records[:i], t.records[i+1:])
 	return removed, nil
 }
 
-// load adds a record from the data file to a table that is not in use yet. Unlike put, it does not
-// copy the slice each time.
-func (t *table[T]) load(id int64, value T, public any) error {
-	i, found := search(t.records, id)
-	if found {
-		return newError(invalidField, "Another record has the id %d.", id)
-	}
-	r := &record[T]{id: id, value: value, json: encode(public)}
-	t.records = slices.Insert(t.records, i, r)
-	t.lastID = max(t.lastID, id)
-	return nil
-}
-
-// A snapshot is the JSON document in the data file, with one record per line:
+// parse reads a snapshot, the JSON document in the data file. It has one record per line, but a
+// person may have edited it:
 //
 //	{
 //	"lastCategoryId": 4,
@@ -274,69 +308,71 @@ func (t *table[T]) load(id int64, value T, public any) error {
 //	]
 //	}
 //
-// The last ids keep the ids of removed records from being assigned again.
-type snapshot struct {
-	lastCategoryID, lastPetID, lastOrderID int64
-	categories, pets, orders               json.RawMessage // arrays
-}
-
-func readSnapshot(o *object) snapshot {
-	s := snapshot{categories: []byte("[]"), pets: []byte("[]"), orders: []byte("[]")}
-	o.optional("lastCategoryId", anInteger, &s.lastCategoryID)
-	o.optional("lastPetId", anInteger, &s.lastPetID)
-	o.optional("lastOrderId", anInteger, &s.lastOrderID)
-	o.optional("categories", anArray, &s.categories)
-	o.optional("pets", anArray, &s.pets)
-	o.optional("orders", anArray, &s.orders)
-	o.check(min(s.lastCategoryID, s.lastPetID, s.lastOrderID) >= 0 &&
-		max(s.lastCategoryID, s.lastPetID, s.lastOrderID) <= maxID,
-		"lastCategoryId, lastPetId and lastOrderId must be from 0 to %d.", maxID)
-	return s
-}
-
-// parse reads a snapshot, which a person may have edited. The error gives the line of malformed
-// JSON, or the list and number of an invalid record.
+// The last ids keep the ids of removed records from being assigned again. The error gives the line
+// of malformed JSON, or the list and number of an invalid record.
 func parse(data []byte) (*state, error) {
-	s, err := decode(data, object{inFile: true}, readSnapshot)
-	if err != nil {
+	if err := checkJSON(data); err != nil {
 		return nil, err
 	}
+	f := readFields(data)
 	st := &state{
-		categories: table[Category]{kind: "category", lastID: s.lastCategoryID},
-		pets:       table[storedPet]{kind: "pet", lastID: s.lastPetID},
-		orders:     table[Order]{kind: "order", lastID: s.lastOrderID},
+		categories: table[Category]{kind: "category", lastID: f.integerOr("lastCategoryId", 0)},
+		pets:       table[Pet]{kind: "pet", lastID: f.integerOr("lastPetId", 0)},
+		orders:     table[Order]{kind: "order", lastID: f.integerOr("lastOrderId", 0)},
 	}
-	if err := decodeEach("categories", s.categories, readCategory, st.loadCategory); err != nil {
+	f.check(min(st.categories.lastID, st.pets.lastID, st.orders.lastID) >= 0 &&
+		max(st.categories.lastID, st.pets.lastID, st.orders.lastID) <= maxID,
+		"lastCategoryId, lastPetId and lastOrderId must be from 0 to %d.", maxID)
+	categories := f.arrayOrNil("categories")
+	pets := f.arrayOrNil("pets")
+	orders := f.arrayOrNil("orders")
+	if err := f.end(); err != nil {
 		return nil, err
 	}
-	if err := decodeEach("pets", s.pets, readStoredPet, st.loadPet); err != nil {
+	noCheck := func(Category) error { return nil }
+	if err := load(&st.categories, "categories", categories, readCategory, noCheck); err != nil {
 		return nil, err
 	}
-	if err := decodeEach("orders", s.orders, readOrder, st.loadOrder); err != nil {
+	if err := load(&st.pets, "pets", pets, readPetInFile, st.checkPet); err != nil {
+		return nil, err
+	}
+	if err := load(&st.orders, "orders", orders, readOrder, st.checkOrder); err != nil {
 		return nil, err
 	}
 	return st, nil
 }
 
-func (st *state) loadCategory(c Category) error { return st.categories.load(c.ID, c, c) }
-
-func (st *state) loadPet(p storedPet) error {
-	if err := st.checkCategory(p.CategoryID); err != nil {
-		return err
+// load reads the records in a list of a snapshot, and adds them to a table if a check passes.
+func load[T value](t *table[T], name string, list []json.RawMessage,
+	read func([]byte) (T, error), check func(T) error) error {
+	used := map[int64]bool{}
+	for i, data := range list {
+		v, err := read(data)
+		if err == nil {
+			err = check(v)
+		}
+		if err == nil && (v.id() < 1 || v.id() > maxID) {
+			err = newError(invalidField, "id must be from 1 to %d.", maxID)
+		}
+		if err == nil && used[v.id()] {
+			err = newError(invalidField, "Another record has the id %d.", v.id())
+		}
+		if err != nil {
+			return fmt.Errorf("%s, record %d: %w", name, i+1, err)
+		}
+		used[v.id()] = true
+		t.records = append(t.records, newRecord(v))
+		t.lastID = max(t.lastID, v.id())
 	}
-	return st.pets.load(p.ID, p, p.Pet)
+	slices.SortFunc(t.records, func(a, b *record[T]) int {
+		return cmp.Compare(a.value.id(), b.value.id())
+	})
+	return nil
 }
 
-func (st *state) loadOrder(o Order) error {
-	if err := st.checkPet(o.PetID); err != nil {
-		return err
-	}
-	return st.orders.load(o.ID, o, o)
-}
-
-// writeSnapshot writes the snapshot of a state.
-func writeSnapshot(w io.Writer, st *state) error {
-	b := bufio.NewWriter(w)
+// write writes the snapshot of a state.
+func (st *state) write(w io.Writer) error {
+	b := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(b, "{\n\"lastCategoryId\": %d,\n\"lastPetId\": %d,\n\"lastOrderId\": %d",
 		st.categories.lastID, st.pets.lastID, st.orders.lastID)
 	writeList(b, "categories", st.categories.records)
@@ -346,12 +382,12 @@ func writeSnapshot(w io.Writer, st *state) error {
 	return b.Flush() // returns the first error of any write above
 }
 
-func writeList[T any](b *bufio.Writer, name string, records []*record[T]) {
+func writeList[T value](b *bufio.Writer, name string, records []*record[T]) {
 	fmt.Fprintf(b, ",\n%q: [", name)
 	separator := "\n"
 	for _, r := range records {
 		b.WriteString(separator)
-		b.Write(encode(r.value))
+		b.Write(r.line)
 		separator = ",\n"
 	}
 	b.WriteString("\n]")
@@ -365,50 +401,78 @@ var sample []byte
 // openStore reads the snapshot at path or, if there is no file, writes the sample there. If the
 // file is not a complete and valid snapshot, openStore fails and leaves it as it is. If path is
 // empty, the store starts with the sample and keeps nothing on disk.
-func openStore(path string, logger *log.Logger) (*Store, error) {
-	data := sample
-	info, err := os.Stat(path) // also fails for an empty path
-	if err == nil && !info.Mode().IsRegular() {
+func openStore(path string, logger *log.Logger) (*store, error) {
+	s := &store{path: path, logger: logger}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) { // also if path is empty
+		return s.create()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	if err == nil {
-		data, err = os.ReadFile(path)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	data, err := os.ReadFile(path)
+	if err != nil {
 		return nil, err
 	}
 	first, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	s := &Store{path: path, logger: logger, lastKnown: info}
+	s.lastKnown = info
 	s.current.Store(first)
-	if info == nil {
-		err = s.replaceFile(first)
+	return s, nil
+}
+
+// create writes the sample to the file, which does not exist yet.
+func (s *store) create() (*store, error) {
+	first, err := parse(sample)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.current.Store(first)
+	if s.path == "" {
+		return s, nil
+	}
+	err = s.replaceFile(first)
+	if errors.Is(err, errFileChanged) {
+		err = errors.New("another server has just written it; start again")
+	}
+	if fault, ok := errors.AsType[*fs.PathError](err); ok {
+		err = fault.Err // without the name of a temporary file
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be created: %w", s.path, err)
+	}
+	return s, nil
 }
 
 // save saves a state before it becomes the current one. It logs any failure and returns an error
 // for the client.
-func (s *Store) save(st *state) error {
-	err := s.replaceFile(st)
+func (s *store) save(next *state) error {
+	if s.path == "" {
+		return nil
+	}
+	err := s.replaceFile(next)
 	if err == nil {
 		return nil
 	}
 	s.logger.Printf("save failed: %v", err)
-	if _, ok := errors.AsType[*Error](err); !ok {
-		err = newError(saveFailed,
-			"The server could not save to disk, so nothing was changed; try again later.")
+	if errors.Is(err, errFileChanged) {
+		return err
 	}
-	return err
+	return newError(saveFailed,
+		"The server could not save to disk, so nothing was changed; try again later.")
 }
 
 // replaceFile replaces the file with a snapshot of st. At any moment, even after a power failure,
 // the file is either the complete old snapshot or the complete new one.
-func (s *Store) replaceFile(st *state) error {
-	if s.path == "" {
-		return nil
+func (s *store) replaceFile(st *state) error {
+	old, err := s.checkFile()
+	if err != nil {
+		return err
 	}
 	// Write a temporary file first. Otherwise, a crash could leave half a snapshot in the file.
 	directory := filepath.Dir(s.path)
@@ -417,34 +481,34 @@ func (s *Store) replaceFile(st *state) error {
 		return err
 	}
 	defer os.Remove(temp.Name()) // does nothing after the rename
-	written, err := s.writeTemp(temp, st)
+	written, err := writeTemp(temp, st, old)
 	if err != nil {
 		return err
 	}
-	// Check the file first. Otherwise, anything another program has written there would be lost.
-	if err := s.checkFile(); err != nil {
+	// Check again. Otherwise, what another program has written meanwhile would be lost.
+	if _, err := s.checkFile(); err != nil {
 		return err
 	}
 	if err := os.Rename(temp.Name(), s.path); err != nil {
 		return err
 	}
 	s.lastKnown = written
-	// Sync the directory. Otherwise, a power failure could undo the rename. If the sync fails, so
-	// does the write, although the file keeps this snapshot until the next save.
-	return syncDirectory(directory)
+	if err := syncDirectory(directory); err != nil {
+		s.logger.Printf("saved, but a power failure could undo it: %v", err)
+	}
+	return nil
 }
 
-// writeTemp writes a snapshot of st to the temporary file and closes it.
-func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
+// writeTemp writes a snapshot of st to the temporary file, which gets the permission bits of the
+// old one, if there is one, and closes it.
+func writeTemp(temp *os.File, st *state, old fs.FileInfo) (fs.FileInfo, error) {
 	defer temp.Close()
-	// Copy the old file's permission bits. Otherwise, someone who could read the old file might not
-	// be able to read the new one.
-	if old, err := os.Stat(s.path); err == nil {
+	if old != nil {
 		if err := temp.Chmod(old.Mode().Perm()); err != nil {
 			return nil, err
 		}
 	}
-	if err := writeSnapshot(temp, st); err != nil {
+	if err := st.write(temp); err != nil {
 		return nil, err
 	}
 	// Sync the file. Otherwise, a power failure could leave it empty.
@@ -454,20 +518,29 @@ func (s *Store) writeTemp(temp *os.File, st *state) (fs.FileInfo, error) {
 	return temp.Stat()
 }
 
-// checkFile returns the error fileChanged if the file is not the one that this process last read or
-// wrote, judging by its identity, size and modification time. If the file is missing, the save
-// writes it again.
-func (s *Store) checkFile() error {
+var errFileChanged = newError(fileChanged, "Another program has changed the data file, so this "+
+	"change was not saved; restart the server to read the file.")
+
+// checkFile describes the file, or returns nil if it is missing: then the save writes it again. It
+// returns errFileChanged if the file is not the one that this process last read or wrote, judging
+// by its identity, size and modification time.
+func (s *store) checkFile() (fs.FileInfo, error) {
 	info, err := os.Stat(s.path)
-	if err == nil && (s.lastKnown == nil || !os.SameFile(info, s.lastKnown) ||
-		info.Size() != s.lastKnown.Size() || !info.ModTime().Equal(s.lastKnown.ModTime())) {
-		return newError(fileChanged, "Another program has changed the data file, so this "+
-			"change was not saved; restart the server to read the file.")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	return nil
+	if err != nil {
+		return nil, err
+	}
+	if s.lastKnown == nil || !os.SameFile(info, s.lastKnown) ||
+		info.Size() != s.lastKnown.Size() || !info.ModTime().Equal(s.lastKnown.ModTime()) {
+		return nil, errFileChanged
+	}
+	return info, nil
 }
 
-// syncDirectory syncs a directory, unless the file system or operating system cannot do that.
+// syncDirectory makes a rename survive a power failure, unless the file system or operating system
+// cannot do that.
 func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -23,15 +23,15 @@ const aCategory = `{"name":"Birds"}`
 
 // expectSaved expects that the file holds the current state, and that nothing else is in its
 // directory.
-func expectSaved(t testing.TB, s *Store) {
+func expectSaved(t testing.TB, s *store) {
 	t.Helper()
 	equal(t, "the file", snapshotOf(t, s.view()), contentOf(t, s.path))
 	equal(t, "files", []string{filepath.Base(s.path)}, namesIn(t, filepath.Dir(s.path)))
 }
 
 // saveCategory adds a category, as the handler of an operation does.
-func saveCategory(s *Store) error {
-	_, err := update(s, Category{Name: "Birds"}, (*state).addCategory)
+func saveCategory(s *store) error {
+	_, err := s.addCategory(Category{Name: "Birds"})
 	return err
 }
 
@@ -60,8 +60,8 @@ var changes = []change{
 // What is true of the states between many changes, of which some are refused.
 func TestState(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	s := newService(t, "")
-	var states []state
+	s := newService(t, Options{})
+	var states []*state
 	var snapshots []string // each made when its state was the current one
 	for range 200 {
 		now := s.store.view()
@@ -82,9 +82,9 @@ func TestState(t *testing.T) {
 	t.Run("keeps complete orders", func(t *testing.T) {
 		for i, next := range states[1:] {
 			for _, order := range states[i].orders.records {
-				after, err := next.orders.get(order.id)
+				after, err := next.orders.get(order.value.ID)
 				if order.value.Complete && (err != nil || !after.value.Complete) {
-					t.Errorf("order %d is gone or open", order.id)
+					t.Errorf("order %d is gone or open", order.value.ID)
 				}
 			}
 		}
@@ -95,15 +95,15 @@ func TestUpdate(t *testing.T) {
 	s := freshService(t)
 	t.Run("a panic is a 500, changes nothing, is logged, and no read sees it", func(t *testing.T) {
 		before := snapshotOf(t, s.store.view())
-		remove := func(next *state, id int64) (*record[Category], error) {
-			next.removeCategory(id)
-			equal(t, "a read during the change", 200, s.do("GET /categories/4", "").StatusCode)
-			panic("boom")
+		boom := func(*http.Request) (response, error) {
+			return respond(update(s.store, func(next *state) (*record[Category], error) {
+				next.categories.remove(4)
+				equal(t, "a read during the change", 200, s.do("GET /categories/4", "").StatusCode)
+				panic("boom")
+			}))
 		}
 		s.mux.HandleFunc("/boom", func(w http.ResponseWriter, r *http.Request) {
-			s.serveAPI(w, r, methods{"POST": func(*http.Request) response {
-				return respond(update(s.store, 4, remove))
-			}})
+			s.serveAPI(w, r, boom)
 		})
 		s.expect("POST /boom", "", 500, "internal_error: ")
 		logged := regexp.MustCompile(`(?s)^panic: boom\ngoroutine .*store_test\.go:`)
@@ -141,7 +141,7 @@ func TestSnapshot(t *testing.T) {
 	})
 	t.Run("has each record as clients get it, and the stock behind a pet", func(t *testing.T) {
 		for _, target := range []string{"/categories", "/pets", "/store/orders"} {
-			list, _ := io.ReadAll(newService(t, "").do("GET "+target, "").Body)
+			list, _ := io.ReadAll(newService(t, Options{}).do("GET "+target, "").Body)
 			for _, line := range strings.Split(strings.Trim(string(list), "[]\n"), ",\n") {
 				if begin := "\n" + line[:len(line)-1]; !strings.Contains(string(sample), begin) {
 					t.Errorf("the file has no line %s", line)
@@ -173,12 +173,12 @@ func checkSnapshot(t testing.TB, data []byte) bool {
 		}
 		return false
 	}
-	written := snapshotOf(t, *st)
+	written := snapshotOf(t, st)
 	again, err := parse([]byte(written))
 	if err != nil {
 		t.Fatalf("its own snapshot is refused: %v\n%s", err, written)
 	}
-	equal(t, "a snapshot of a snapshot", written, snapshotOf(t, *again))
+	equal(t, "a snapshot of a snapshot", written, snapshotOf(t, again))
 	return true
 }
 
@@ -197,7 +197,7 @@ func TestRestart(t *testing.T) {
 		s.expect("POST /categories", strange, 201, `{"id":6,`+strange[1:])
 		s.do("POST /store/orders", `{"shipDate":"2030-01-01T00:00:00.123456789+01:00"}`)
 		equal(t, "after a restart", snapshotOf(t, s.store.view()),
-			snapshotOf(t, newService(t, s.store.path).store.view()))
+			snapshotOf(t, newService(t, Options{Data: s.store.path}).store.view()))
 	})
 }
 
@@ -217,7 +217,7 @@ func TestIDs(t *testing.T) {
 				}
 			}
 			s.expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
-			newService(t, s.store.path).expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
+			newService(t, Options{Data: s.store.path}).expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
 		})
 	}
 }
@@ -282,7 +282,7 @@ func TestBrokenFile(t *testing.T) {
 		"orders": `{"orders":[{"id":1},`,
 	}
 	for _, test := range []struct{ list, fault, text, want string }{ // without a list, of the file
-		{"", "empty", "", "The JSON is empty."},
+		{"", "empty", "", "The JSON is empty; it must be"},
 		{"", "byte order mark", "\ufeff{}", "The JSON begins with a byte order mark"},
 		{"", "malformed", "{\n\"pets\":[\n{\"id\":1,,}]}", malformed + "3, at byte 9: invalid ch"},
 		{"", "null", "null", "The JSON must be a single object."},
@@ -318,7 +318,7 @@ func TestBrokenFile(t *testing.T) {
 	}
 	t.Run("is told in the words that a body gets", func(t *testing.T) {
 		for _, record := range []string{`{"name":5}`, `{"name":"c","color":1}`, `[]`} {
-			body, _ := io.ReadAll(newService(t, "").do("POST /categories", record).Body)
+			body, _ := io.ReadAll(newService(t, Options{}).do("POST /categories", record).Body)
 			_, message, _ := strings.Cut(errorIn(body), ": ")
 			expectRefused(t, `{"categories":[`+record+`]}`, "categories, record 1: "+message)
 		}
@@ -333,7 +333,7 @@ func TestRefusedPath(t *testing.T) {
 	for _, test := range []struct{ rule, path, want string }{
 		{"a directory", "directory", " is not a regular file"},
 		{"a device", os.DevNull, " is not a regular file"},
-		{"in no directory", "none/petstore.json", ""},
+		{"in no directory", "none/petstore.json", " cannot be created: no such file or directory"},
 		{"a name too long for a temporary file", strings.Repeat("x", 250), ""},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
@@ -375,7 +375,7 @@ func TestDataFile(t *testing.T) {
 		if err := os.Symlink(target, link); err != nil {
 			t.Skip(err)
 		}
-		s := newService(t, link)
+		s := newService(t, Options{Data: link})
 		s.expect("POST /categories", aCategory, 201, `{"id":1,"name":"Birds"}`)
 		info, err := os.Lstat(link)
 		must(t, err)
@@ -386,7 +386,7 @@ func TestDataFile(t *testing.T) {
 	t.Run("has nothing to do with what a killed server left", func(t *testing.T) {
 		path := freshPath(t)
 		writeFile(t, path+".saving-1", "half of it")
-		must(t, saveCategory(newService(t, path).store))
+		must(t, saveCategory(newService(t, Options{Data: path}).store))
 		equal(t, "the leftover", "half of it", contentOf(t, path+".saving-1"))
 		equal(t, "files", []string{"petstore.json", "petstore.json.saving-1"},
 			namesIn(t, filepath.Dir(path)))
@@ -469,15 +469,17 @@ func TestChangedFile(t *testing.T) {
 				left, _ := filepath.Glob(path + ".saving-*")
 				equal(t, "what the saves left", []string(nil), left)
 			})
-			s = newService(t, path)
+			s = newService(t, Options{Data: path})
 			s.expect("POST /categories", aCategory, 201, `{"id":1,"name":"Birds"}`)
 		})
 	}
-	t.Run("is noticed if it came during the start", func(t *testing.T) {
+	t.Run("is noticed if another first start wrote it", func(t *testing.T) {
 		path := freshPath(t)
-		starting := &Store{path: path}
+		starting := &store{path: path}
 		writeFile(t, path, "{}")
-		equal(t, "error", changed, fmt.Sprint(starting.replaceFile(new(state))))
+		_, err := starting.create()
+		equal(t, "error", path+" cannot be created: another server has just written it; start again",
+			fmt.Sprint(err))
 		equal(t, "the file", "{}", contentOf(t, path))
 	})
 }
@@ -486,7 +488,7 @@ func TestChangedFile(t *testing.T) {
 // other one has acknowledged is in the file.
 func TestTwoServersOnOneFile(t *testing.T) {
 	path := freshPath(t)
-	stores := []*Store{newService(t, path).store, newService(t, path).store}
+	stores := []*store{newService(t, Options{Data: path}).store, newService(t, Options{Data: path}).store}
 	var writers sync.WaitGroup
 	for _, s := range stores {
 		writers.Go(func() {
