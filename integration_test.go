@@ -467,7 +467,7 @@ func runIn(t *testing.T, directory, input, name string, args ...string) (string,
 // The files of docs/testing.md do what the document says of them. A fault in the client makes a
 // test of it fail.
 func TestTesting(t *testing.T) {
-	files, setups := map[string]string{"in_process_test.go": inProcess}, []string{}
+	files, setups := map[string]string{"drop_test.go": dropTest}, []string{}
 	for _, p := range partsOf(t, "docs/testing.md") {
 		name := regexp.MustCompile(`^(?:#|//) ([\w./]+)\n`).FindStringSubmatch(p.text)
 		if name != nil {
@@ -479,6 +479,7 @@ func TestTesting(t *testing.T) {
 	}
 	versions := regexp.MustCompile(`(?s)(got@\S+).*(go get \S+)`).FindStringSubmatch(setups[1])
 	const python = "conftest.py client.py test_client.py"
+	takeOver := "ln -s $clone ../petstore; go mod init shop; " + setups[0]
 	for _, test := range []struct{ rule, tool, files, script, right, wrong, want string }{
 		{"pytest passes", "pytest", python, "pytest -q", "", "", `(?m)^\d+ passed in`},
 		{"no wait fails", "pytest", python, "pytest -k test_429", "(wait)", "(0.1)", "1 failed"},
@@ -494,9 +495,17 @@ func TestTesting(t *testing.T) {
 			"(?s)--- PASS: Test429.*--- FAIL: TestLostResponse"},
 		{"node passes", "npm", "shop.test.mjs",
 			"npm install " + versions[1] + "; node --test", "", "", " fail 0\n"},
-		{"the server runs in process", "go", "in_process_test.go internal/petstore/new.go",
-			"ln -s $clone ../petstore; go mod init shop; " + setups[0] + "go test -v", "", "",
-			"--- PASS: TestInProcess"},
+		{"a Go client lives through two days in process", "go", "client_test.go",
+			takeOver + "go test -v -timeout 1m", "", "", "(?s)--- PASS: TestTwoDays.*\nPASS\n"},
+		{"no retry in process fails", "go", "client_test.go", takeOver + "go test", `"Retry-After"`,
+			`""`, "--- FAIL: TestTwoDays"},
+		{"a second POST in process fails", "go", "client_test.go", takeOver + "go test",
+			"if err != nil || resp", "if err != nil { continue }; if resp",
+			"--- FAIL: TestLostResponse"},
+		{"a transport does nearly as well", "go", "transport_test.go drop_test.go",
+			takeOver + "go test -v", "", "", "--- PASS: TestDrop"},
+		{"without a clone, nothing is left behind", "go", "client_test.go",
+			"go mod init shop; " + setups[0] + "find internal -type f | wc -l", "", "", `(?m)^ *0$`},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			t.Parallel()
@@ -508,7 +517,7 @@ func TestTesting(t *testing.T) {
 				path := filepath.Join(directory, name)
 				os.MkdirAll(filepath.Dir(path), 0o755)
 				content := files[name]
-				if name == "client.py" {
+				if name == "client.py" || name == "client_test.go" {
 					content = strings.Replace(content, test.right, test.wrong, 1)
 				}
 				writeFile(t, path, content)
@@ -522,21 +531,27 @@ func TestTesting(t *testing.T) {
 	}
 }
 
-const inProcess = `package shop
+const dropTest = `package shop
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
-	"time"
 
 	"shop/internal/petstore"
 )
 
-func TestInProcess(t *testing.T) {
-	server := httptest.NewServer(petstore.New(2 * time.Second))
-	if r, err := http.Get(server.URL + "/healthz"); err != nil || r.StatusCode != 200 {
-		t.Error(r, err)
+func TestDrop(t *testing.T) {
+	handler, err := petstore.New(petstore.Options{Drop: "1/2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: transport{handler}}
+	for _, dropped := range []bool{true, false, true} {
+		r, _ := http.NewRequest("GET", "http://petstore/pets", nil)
+		r.Header.Set("X-API-Key", "demo-free")
+		if _, err := client.Do(r); (err != nil) != dropped {
+			t.Errorf("dropped %v: %v", dropped, err)
+		}
 	}
 }
 `
