@@ -99,24 +99,23 @@ func New(options Options) (*Server, error) {
 	s.fail, _ = parseRatio("-fail", options.Fail) // check has found no error
 	s.drop, _ = parseRatio("-drop", options.Drop)
 	for path, m := range s.routes() {
-		s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			s.serveAPI(w, r, m.handlerFor(r.Method))
-		})
+		s.handle(path, s.serveAPI, m)
 	}
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.serveAPI(w, r, noPath)
-	})
-	open := func(path string, get handler) {
-		s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			s.serveOpen(w, r, methods{"GET": get}.handlerFor(r.Method))
-		})
-	}
-	open("/healthz", s.getHealth)
-	open("/openapi.json", s.getDescription)
-	open("/docs/keys.json", s.getKeys)
-	open("/docs/{file}", getReferenceFile)
-	open("/{$}", getReferenceFile)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, noPath) })
+	s.handle("/healthz", s.serveOpen, methods{"GET": s.getHealth})
+	s.handle("/openapi.json", s.serveOpen, methods{"GET": s.getDescription})
+	s.handle("/docs/keys.json", s.serveOpen, methods{"GET": s.getKeys})
+	s.handle("/docs/{file}", s.serveOpen, methods{"GET": getReferenceFile})
+	s.handle("/{$}", s.serveOpen, methods{"GET": getReferenceFile})
 	return s, nil
+}
+
+// handle registers a path.
+func (s *Server) handle(path string, serve func(http.ResponseWriter, *http.Request, handler),
+	m methods) {
+	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		serve(w, r, m.handlerFor(r.Method))
+	})
 }
 
 // routes are the operations of the API, by path and method. The mux is not given the methods,
