@@ -62,7 +62,7 @@ func (o Options) check() error {
 	return err
 }
 
-func (o Options) demoKeys() bool { return o.Keys == "" }
+func (o Options) usesDemoKeys() bool { return o.Keys == "" }
 
 // A Server is the whole service, as an http.Handler.
 type Server struct {
@@ -201,23 +201,12 @@ func (h handler) call(r *http.Request) (resp response, err error) {
 	return h(r)
 }
 
-// send sends a response or, if there is an error, that. An error that is not meant for clients, a
-// bug in this program, is logged and sent as a 500.
+// send sends and logs a response or, if there is an error, what errorResponse makes of it.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, resp response,
 	err error) {
-	if err != nil {
-		e, ok := err.(*Error)
-		if !ok {
-			s.logger.Print(err)
-			e = newError(internalError,
-				"The server failed; try again, and report it if it fails again.")
-		}
-		resp.status, resp.body = e.Status, encode(e)
-	}
 	header := w.Header()
-	header.Set("Cache-Control", "no-store")
-	if resp.body != nil {
-		header.Set("Content-Type", "application/json")
+	if err != nil {
+		resp = s.errorResponse(err, resp.header)
 	}
 	if resp.status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", "Bearer")
@@ -227,18 +216,14 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, r
 		// which would hide a drop.
 		header.Set("Connection", "close")
 	}
-	if origin := r.Header.Get("Origin"); s.allowsOrigin(origin) {
-		header.Set("Vary", "Origin")
-		header.Set("Access-Control-Allow-Origin", origin)
-		header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
-			"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, "+
-			"WWW-Authenticate")
-	}
-	maps.Copy(header, resp.header) // replaces those above
+	s.setCORSHeaders(header, r.Header.Get("Origin"))
+	header.Set("Cache-Control", "no-store")
 	end := ""
-	if header.Get("Content-Type") == "application/json" {
+	if resp.body != nil && resp.header.Get("Content-Type") == "" {
+		header.Set("Content-Type", "application/json")
 		end = "\n" // so that a terminal shows its prompt on the next line
 	}
+	maps.Copy(header, resp.header)                          // replaces those above
 	if length := len(resp.body) + len(end); length > 2000 { // net/http sets it for a short body
 		header.Set("Content-Length", strconv.Itoa(length))
 	}
@@ -246,6 +231,18 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, r
 	w.Write(resp.body)
 	io.WriteString(w, end)
 	s.log(r, begin, strconv.Itoa(resp.status))
+}
+
+// errorResponse returns the response for an error. One that is no *Error is a bug in this program:
+// it is logged, and clients get a 500.
+func (s *Server) errorResponse(err error, header http.Header) response {
+	e, ok := err.(*Error)
+	if !ok {
+		s.logger.Print(err)
+		e = newError(internalError,
+			"The server failed; try again, and report it if it fails again.")
+	}
+	return response{status: e.Status, body: encode(e), header: header}
 }
 
 func (s *Server) log(r *http.Request, begin time.Time, status string) {
@@ -337,7 +334,7 @@ func (s *Server) allowsOrigin(origin string) bool {
 		return true
 	}
 	u, err := url.Parse(origin)
-	if err != nil || !s.options.demoKeys() {
+	if err != nil || !s.options.usesDemoKeys() {
 		return false
 	}
 	address, _ := netip.ParseAddr(u.Hostname()) // a name is not a loopback address
@@ -348,6 +345,18 @@ func (s *Server) allowsOrigin(origin string) bool {
 // elsewhere (RFC 6761, section 6.3).
 func isLocalhost(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// setCORSHeaders lets web pages from an allowed origin read a response.
+func (s *Server) setCORSHeaders(header http.Header, origin string) {
+	if !s.allowsOrigin(origin) {
+		return
+	}
+	header.Set("Vary", "Origin")
+	header.Set("Access-Control-Allow-Origin", origin)
+	header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
+		"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, "+
+		"WWW-Authenticate")
 }
 
 // preflight answers a browser that asks whether a web page may send a request.
@@ -541,7 +550,7 @@ func respond[T value](r *record[T], err error) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return response{status: http.StatusOK, body: r.json}, nil
+	return response{status: http.StatusOK, body: r.clientJSON}, nil
 }
 
 func respondItem(pet *record[Pet], err error) (response, error) {
@@ -558,7 +567,7 @@ func created[T value](r *http.Request, added *record[T], err error) (response, e
 	location := fmt.Sprintf("%s/%d", r.URL.Path, added.value.id())
 	return response{
 		status: http.StatusCreated,
-		body:   added.json,
+		body:   added.clientJSON,
 		header: http.Header{"Location": {location}},
 	}, nil
 }
@@ -575,25 +584,23 @@ func list[T value](r *http.Request, q url.Values, all []*record[T]) (response, e
 	}
 	items := make([][]byte, len(records))
 	for i, found := range records {
-		items[i] = found.json
+		items[i] = found.clientJSON
 	}
 	return array(items, link), nil
 }
 
 // array returns a response with a JSON array that has one item per line.
 func array(items [][]byte, header http.Header) response {
-	size := len("[]")
+	size := len("[]") // a body that has to grow makes a long list slower by a fifth
 	for _, item := range items {
 		size += len(item) + len(",\n")
 	}
 	body := append(make([]byte, 0, size), '[')
-	for i, item := range items {
-		if i > 0 {
-			body = append(body, ",\n"...)
-		}
-		body = append(body, item...)
+	for _, item := range items {
+		body = append(append(body, item...), ",\n"...)
 	}
-	return response{status: http.StatusOK, body: append(body, ']'), header: header}
+	body = append(bytes.TrimSuffix(body, []byte(",\n")), ']')
+	return response{status: http.StatusOK, body: body, header: header}
 }
 
 // page returns the records that a query asks for and, if more follow, a Link header with the URL of
@@ -700,18 +707,18 @@ func readBody[T any](r *http.Request, read func([]byte) (T, error)) (none T, err
 
 // The paths that need no key.
 
-// getHealth reports when this server was started, so that a page can detect a restart.
+// getHealth reports when this server was started, so that a client can detect a restart.
 func (s *Server) getHealth(*http.Request) (response, error) {
 	started := s.started.UTC().Format(time.RFC3339Nano)
 	body := fmt.Appendf(nil, `{"status":"ok","started":%q}`, started)
 	return response{status: http.StatusOK, body: body}, nil
 }
 
-// getKeys returns what the page needs to know of the limits: the demo keys, if they are in use, and
-// the seconds in a minute.
+// getKeys tells the reference page the demo keys, if they are in use, and how many seconds a minute
+// of the limits has.
 func (s *Server) getKeys(*http.Request) (response, error) {
 	keys := "[]"
-	if s.options.demoKeys() {
+	if s.options.usesDemoKeys() {
 		keys = demoKeys
 	}
 	body := fmt.Appendf(nil, `{"minute":%v,"keys":%s}`, s.options.Minute.Seconds(), keys)

@@ -106,8 +106,8 @@ func (w *window) decision() decision {
 	return decision{limit: w.limit, remaining: w.remaining(), reset: w.end}
 }
 
-// usedUp is the decision on a request that arrives when none remain.
-func (w *window) usedUp(now time.Time) decision {
+// refuse returns the decision on a request that arrives when none remain.
+func (w *window) refuse(now time.Time) decision {
 	d := w.decision()
 	d.retryAfter = w.end.Sub(now)
 	d.refusal = newError(rateLimited, "The limit of %d requests per %s has been reached; "+
@@ -128,19 +128,13 @@ type account struct {
 // decide counts a request in both windows or, if either is used up, in neither.
 func (a *account) decide(now time.Time) decision {
 	if now.Before(a.bannedUntil) {
-		return a.banned(now)
+		return a.refuseBanned(now)
 	}
 	if a.minute.renew(now) {
 		a.strikes = 0
 	}
 	a.day.renew(now)
-	// The headers tell of the window with fewer requests left or, if both have the same number
-	// left, of the one that ends later: when both are used up, a client has to wait for that one.
-	w := &a.minute
-	minute, day := a.minute.remaining(), a.day.remaining()
-	if day < minute || day == minute && a.day.end.After(a.minute.end) {
-		w = &a.day
-	}
+	w := a.tighter()
 	if w.remaining() > 0 {
 		a.minute.used++
 		a.day.used++
@@ -150,13 +144,23 @@ func (a *account) decide(now time.Time) decision {
 		a.strikes++
 	}
 	if a.strikes < 10 {
-		return w.usedUp(now)
+		return w.refuse(now)
 	}
 	a.bannedUntil = now.Add(5 * a.minute.length)
-	return a.banned(now)
+	return a.refuseBanned(now)
 }
 
-func (a *account) banned(now time.Time) decision {
+// tighter returns the window with fewer requests left or, if both have the same number left, the
+// one that ends later: if both are used up, a client has to wait for that one.
+func (a *account) tighter() *window {
+	minute, day := a.minute.remaining(), a.day.remaining()
+	if day < minute || day == minute && a.day.end.After(a.minute.end) {
+		return &a.day
+	}
+	return &a.minute
+}
+
+func (a *account) refuseBanned(now time.Time) decision {
 	return decision{
 		refusal: newError(keyBanned, "This key is banned for sending requests over its limit; "+
 			"wait the number of seconds in Retry-After."),
@@ -235,7 +239,7 @@ func (l *limits) admit(key string, now time.Time) decision {
 	}
 	l.keyless.renew(now)
 	if l.keyless.remaining() == 0 {
-		return l.keyless.usedUp(now)
+		return l.keyless.refuse(now)
 	}
 	l.keyless.used++
 	d := l.keyless.decision()

@@ -141,18 +141,18 @@ func serve(ctx context.Context, addr string, opts Options, stderr io.Writer) err
 	}
 	opts.Logger = log.New(stderr, "", log.LstdFlags)
 	// Listen first, so that a busy port leaves no data file behind.
-	listener, err := listen(addr, opts.demoKeys())
+	listener, err := listen(addr, opts.usesDemoKeys())
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	opts.BaseURL = urlOf(listener.Addr().(*net.TCPAddr), addr, opts.demoKeys())
+	opts.BaseURL = urlOf(listener.Addr().(*net.TCPAddr), addr, opts.usesDemoKeys())
 	s, err := New(opts)
 	if err != nil {
 		return err
 	}
 	exampleKey := "KEY"
-	if opts.demoKeys() {
+	if opts.usesDemoKeys() {
 		exampleKey = "demo-free"
 	}
 	fmt.Fprintf(stderr, `Petstore API: %[1]s
@@ -183,28 +183,30 @@ func httpServer(s *Server) *http.Server {
 		IdleTimeout:  time.Minute,
 		ErrorLog:     s.logger,
 	}
-	if s.options.demoKeys() {
-		server.Handler = onlyThisComputer(s)
+	if s.options.usesDemoKeys() {
+		server.Handler = refuseForeignHost(s)
 	}
 	return server
 }
 
-// onlyThisComputer refuses requests whose Host a web page with a name of its own could have, since
-// everybody knows the demo keys: see https://en.wikipedia.org/wiki/DNS_rebinding.
-func onlyThisComputer(s *Server) http.Handler {
+// refuseForeignHost refuses requests whose Host is a name that somebody else may own. Otherwise,
+// since the demo keys are public, a web page on evil.example could call this server: its owner
+// only has to make that name lead to 127.0.0.1 (DNS rebinding,
+// https://en.wikipedia.org/wiki/DNS_rebinding).
+func refuseForeignHost(s *Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := (&url.URL{Host: r.Host}).Hostname() // without the port and brackets
-		if isThisComputer(host) {
+		if isIPOrLocalhost(host) {
 			s.ServeHTTP(w, r)
 			return
 		}
-		s.send(w, r, time.Now(), response{}, newError(wrongHost, "With the demo keys, this server "+
-			"serves only localhost and IP addresses; use http://localhost, or start it with -keys."))
+		s.send(w, r, time.Now(), response{}, newError(wrongHost,
+			"With the demo keys, this server serves only localhost and IP addresses; "+
+				"use http://localhost, or start it with -keys."))
 	})
 }
 
-// isThisComputer reports whether a host is localhost or an IP address.
-func isThisComputer(host string) bool {
+func isIPOrLocalhost(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil || isLocalhost(strings.ToLower(host))
 }
@@ -244,7 +246,7 @@ func urlOf(bound *net.TCPAddr, addr string, demo bool) string {
 	if bound.IP.IsUnspecified() {
 		host = "localhost"
 	}
-	if demo && !isThisComputer(host) {
+	if demo && !isIPOrLocalhost(host) {
 		host = bound.IP.String()
 	}
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(bound.Port))

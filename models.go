@@ -124,8 +124,8 @@ func readOrder(data []byte) (Order, error) {
 	return order, f.end()
 }
 
-// The fields of a JSON object are read one by one. Those left over at the end are unknown. With
-// encoding/json alone,
+// The fields of a JSON object are read one by one. Names match exactly, null is no value, and a
+// field that is given twice or left over at the end is an error. With encoding/json alone,
 //
 //	{"Name": "Rex"}                would set name,
 //	{"name": null}                 would leave name empty,
@@ -230,9 +230,9 @@ func orNil[T any](f *fields, name, mustBe string) *T {
 		return nil
 	}
 	delete(f.unread, name)
-	var value *T
+	var value *T // stays nil for null
 	err := json.Unmarshal(data, &value)
-	f.check(err == nil && value != nil, "%s must be %s.", name, mustBe) // null is a nil pointer
+	f.check(err == nil && value != nil, "%s must be %s.", name, mustBe)
 	return value
 }
 

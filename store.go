@@ -44,7 +44,7 @@ func (s *store) view() *state { return s.current.Load() }
 func update[T value](s *store, change func(next *state) (*record[T], error)) (*record[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := *s.view() // a copy; readers of the current state never see it change
+	next := *s.view() // shares its slices of records, so a change must make a new slice: see table
 	changed, err := change(&next)
 	if err != nil {
 		return nil, err
@@ -61,17 +61,14 @@ func update[T value](s *store, change func(next *state) (*record[T], error)) (*r
 func (s *store) addCategory(c Category) (*record[Category], error) {
 	return update(s, func(next *state) (*record[Category], error) {
 		c.ID = next.categories.lastID + 1
-		return next.categories.put(c)
+		return next.categories.add(c)
 	})
 }
 
 func (s *store) replaceCategory(id int64, c Category) (*record[Category], error) {
 	return update(s, func(next *state) (*record[Category], error) {
-		if _, err := next.categories.get(id); err != nil {
-			return nil, err
-		}
 		c.ID = id
-		return next.categories.put(c)
+		return next.categories.replace(c)
 	})
 }
 
@@ -89,11 +86,11 @@ func (s *store) removeCategory(id int64) (*record[Category], error) {
 
 func (s *store) addPet(p Pet) (*record[Pet], error) {
 	return update(s, func(next *state) (*record[Pet], error) {
-		if err := next.checkPet(p); err != nil {
+		if err := p.check(next); err != nil {
 			return nil, err
 		}
 		p.ID = next.pets.lastID + 1
-		return next.pets.put(p)
+		return next.pets.add(p)
 	})
 }
 
@@ -103,11 +100,11 @@ func (s *store) replacePet(id int64, p Pet) (*record[Pet], error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := next.checkPet(p); err != nil {
+		if err := p.check(next); err != nil {
 			return nil, err
 		}
 		p.ID, p.Quantity = id, old.value.Quantity
-		return next.pets.put(p)
+		return next.pets.replace(p)
 	})
 }
 
@@ -119,7 +116,7 @@ func (s *store) setQuantity(petID, quantity int64) (*record[Pet], error) {
 		}
 		p := old.value
 		p.Quantity = quantity
-		return next.pets.put(p)
+		return next.pets.replace(p)
 	})
 }
 
@@ -137,11 +134,11 @@ func (s *store) removePet(id int64) (*record[Pet], error) {
 
 func (s *store) addOrder(o Order) (*record[Order], error) {
 	return update(s, func(next *state) (*record[Order], error) {
-		if err := next.checkOrder(o); err != nil {
+		if err := o.check(next); err != nil {
 			return nil, err
 		}
 		o.ID = next.orders.lastID + 1
-		return next.orders.put(o)
+		return next.orders.add(o)
 	})
 }
 
@@ -151,7 +148,7 @@ func (s *store) replaceOrder(id int64, o Order) (*record[Order], error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := next.checkOrder(o); err != nil {
+		if err := o.check(next); err != nil {
 			return nil, err
 		}
 		if old.value.Complete && !o.Complete {
@@ -159,7 +156,7 @@ func (s *store) replaceOrder(id int64, o Order) (*record[Order], error) {
 				"A complete order cannot be reopened; send complete as true.")
 		}
 		o.ID = id
-		return next.orders.put(o)
+		return next.orders.replace(o)
 	})
 }
 
@@ -184,26 +181,8 @@ type state struct {
 	orders     table[Order]
 }
 
-func (st *state) checkPet(p Pet) error {
-	if _, found := search(st.categories.records, p.CategoryID); !found {
-		return newError(unknownReference,
-			"categoryId %d does not exist; use one that does.", p.CategoryID)
-	}
-	return nil
-}
-
-func (st *state) checkOrder(o Order) error {
-	if o.PetID == nil {
-		return nil
-	}
-	if _, found := search(st.pets.records, *o.PetID); !found {
-		return newError(unknownReference, "petId %d does not exist; use one that does.", *o.PetID)
-	}
-	return nil
-}
-
-// A table holds the records of one kind in id order. Each change makes a new slice of records, so
-// a copy of the table stays as it is:
+// A table holds the records of one kind in id order. No method writes into a slice of records: each
+// change makes a new one, so that a copy of the table stays as it is.
 //
 //	before := st.pets // records 1, 2 and 3
 //	st.pets.remove(2) // st.pets.records is 1 and 3, and before.records is still 1, 2 and 3
@@ -216,31 +195,53 @@ type table[T value] struct {
 // A record is a value with its JSON, which is made once, so that lists and saves need not encode
 // it again. A record is never modified.
 type record[T value] struct {
-	value T
-	json  []byte // as clients get it
-	line  []byte // as the data file has it
+	value      T
+	clientJSON []byte
+	fileJSON   []byte // the line in the data file
 }
 
-// A value is a Category, a Pet or an Order.
+func newRecord[T value](v T) *record[T] {
+	clientJSON, fileJSON := v.encode()
+	return &record[T]{value: v, clientJSON: clientJSON, fileJSON: fileJSON}
+}
+
+// A value is a Category, a Pet or an Order. Its check finds a reference to a record that does not
+// exist.
 type value interface {
 	id() int64
-	encode() (json, line []byte)
+	check(*state) error
+	encode() (clientJSON, fileJSON []byte)
 }
 
 func (c Category) id() int64 { return c.ID }
 func (p Pet) id() int64      { return p.ID }
 func (o Order) id() int64    { return o.ID }
 
-func (c Category) encode() (json, line []byte) { json = encode(c); return json, json }
-func (o Order) encode() (json, line []byte)    { json = encode(o); return json, json }
+func (c Category) check(*state) error { return nil }
 
-func (p Pet) encode() (json, line []byte) {
-	return encode(p), encode(petInFile{Pet: p, Quantity: p.Quantity})
+func (p Pet) check(st *state) error {
+	if _, found := search(st.categories.records, p.CategoryID); !found {
+		return newError(unknownReference,
+			"categoryId %d does not exist; use one that does.", p.CategoryID)
+	}
+	return nil
 }
 
-func newRecord[T value](v T) *record[T] {
-	json, line := v.encode()
-	return &record[T]{value: v, json: json, line: line}
+func (o Order) check(st *state) error {
+	if o.PetID == nil {
+		return nil
+	}
+	if _, found := search(st.pets.records, *o.PetID); !found {
+		return newError(unknownReference, "petId %d does not exist; use one that does.", *o.PetID)
+	}
+	return nil
+}
+
+func (c Category) encode() (clientJSON, fileJSON []byte) { line := encode(c); return line, line }
+func (o Order) encode() (clientJSON, fileJSON []byte)    { line := encode(o); return line, line }
+
+func (p Pet) encode() (clientJSON, fileJSON []byte) {
+	return encode(p), encode(petInFile{Pet: p, Quantity: p.Quantity})
 }
 
 // search returns the index of the first record with the given id or a greater one, and whether it
@@ -251,40 +252,55 @@ func search[T value](records []*record[T], id int64) (i int, found bool) {
 	})
 }
 
-func (t *table[T]) get(id int64) (*record[T], error) {
+// find returns the index of the record with the given id.
+func (t *table[T]) find(id int64) (int, error) {
 	i, found := search(t.records, id)
 	if !found {
-		return nil, newError(notFound,
+		return 0, newError(notFound,
 			"No %s has the id %d; use the id of an existing %[1]s.", t.kind, id)
+	}
+	return i, nil
+}
+
+func (t *table[T]) get(id int64) (*record[T], error) {
+	i, err := t.find(id)
+	if err != nil {
+		return nil, err
 	}
 	return t.records[i], nil
 }
 
 const maxID = math.MaxInt32 // so that clients can store ids in 32 bits
 
-// put adds a record, or replaces the one with its id.
-func (t *table[T]) put(v T) (*record[T], error) {
+// add adds a record, whose id must be the one after lastID.
+func (t *table[T]) add(v T) (*record[T], error) {
 	if v.id() > maxID {
 		return nil, newError(idsExhausted, "No ids are left after %d; "+
 			"start the server with another data file.", maxID)
 	}
-	i, found := search(t.records, v.id())
-	after := t.records[i:]
-	if found {
-		after = after[1:]
-	}
-	r := newRecord(v)
-	t.records = slices.Concat(t.records[:i], []*record[T]{r}, after)
-	t.lastID = max(t.lastID, v.id())
-	return r, nil
+	added := newRecord(v)
+	t.records = slices.Concat(t.records, []*record[T]{added})
+	t.lastID = v.id()
+	return added, nil
 }
 
-func (t *table[T]) remove(id int64) (*record[T], error) {
-	removed, err := t.get(id)
+// replace replaces the record that has the id of the value.
+func (t *table[T]) replace(v T) (*record[T], error) {
+	i, err := t.find(v.id())
 	if err != nil {
 		return nil, err
 	}
-	i, _ := search(t.records, id)
+	t.records = slices.Clone(t.records)
+	t.records[i] = newRecord(v)
+	return t.records[i], nil
+}
+
+func (t *table[T]) remove(id int64) (*record[T], error) {
+	i, err := t.find(id)
+	if err != nil {
+		return nil, err
+	}
+	removed := t.records[i]
 	t.records = slices.Concat(t.records[:i], t.records[i+1:])
 	return removed, nil
 }
@@ -329,27 +345,27 @@ func parse(data []byte) (*state, error) {
 	if err := f.end(); err != nil {
 		return nil, err
 	}
-	noCheck := func(Category) error { return nil }
-	if err := load(&st.categories, "categories", categories, readCategory, noCheck); err != nil {
+	// A record may refer only to one that has been loaded before it.
+	if err := load(st, &st.categories, "categories", categories, readCategory); err != nil {
 		return nil, err
 	}
-	if err := load(&st.pets, "pets", pets, readPetInFile, st.checkPet); err != nil {
+	if err := load(st, &st.pets, "pets", pets, readPetInFile); err != nil {
 		return nil, err
 	}
-	if err := load(&st.orders, "orders", orders, readOrder, st.checkOrder); err != nil {
+	if err := load(st, &st.orders, "orders", orders, readOrder); err != nil {
 		return nil, err
 	}
 	return st, nil
 }
 
-// load reads the records in a list of a snapshot, and adds them to a table if a check passes.
-func load[T value](t *table[T], name string, list []json.RawMessage,
-	read func([]byte) (T, error), check func(T) error) error {
+// load fills a table with the records in a list of a snapshot.
+func load[T value](st *state, t *table[T], name string, list []json.RawMessage,
+	read func([]byte) (T, error)) error {
 	used := map[int64]bool{}
 	for i, data := range list {
 		v, err := read(data)
 		if err == nil {
-			err = check(v)
+			err = v.check(st)
 		}
 		if err == nil && (v.id() < 1 || v.id() > maxID) {
 			err = newError(invalidField, "id must be from 1 to %d.", maxID)
@@ -387,7 +403,7 @@ func writeList[T value](b *bufio.Writer, name string, records []*record[T]) {
 	separator := "\n"
 	for _, r := range records {
 		b.WriteString(separator)
-		b.Write(r.line)
+		b.Write(r.fileJSON)
 		separator = ",\n"
 	}
 	b.WriteString("\n]")
@@ -404,7 +420,7 @@ var sample []byte
 func openStore(path string, logger *log.Logger) (*store, error) {
 	s := &store{path: path, logger: logger}
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) { // also if path is empty
+	if path == "" || errors.Is(err, fs.ErrNotExist) {
 		return s.create()
 	}
 	if err != nil {
@@ -426,7 +442,7 @@ func openStore(path string, logger *log.Logger) (*store, error) {
 	return s, nil
 }
 
-// create writes the sample to the file, which does not exist yet.
+// create makes the sample the current state, and the content of the file, which does not exist yet.
 func (s *store) create() (*store, error) {
 	first, err := parse(sample)
 	if err != nil {
@@ -468,15 +484,20 @@ func (s *store) save(next *state) error {
 }
 
 // replaceFile replaces the file with a snapshot of st. At any moment, even after a power failure,
-// the file is either the complete old snapshot or the complete new one.
+// the file is either the complete old snapshot or the complete new one:
+//
+//  1. Check that the file is the one that this process knows.
+//  2. Write the snapshot to a temporary file beside it, and sync that.
+//  3. Check again, since another program may have written meanwhile.
+//  4. Rename the temporary file to the file. This is one step for the file system, and from here
+//     on, the save is done.
+//  5. Sync the directory, so that the rename survives a power failure, too.
 func (s *store) replaceFile(st *state) error {
-	old, err := s.checkFile()
+	old, err := s.statUnchanged()
 	if err != nil {
 		return err
 	}
-	// Write a temporary file first. Otherwise, a crash could leave half a snapshot in the file.
-	directory := filepath.Dir(s.path)
-	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+".saving-*")
+	temp, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+".saving-*")
 	if err != nil {
 		return err
 	}
@@ -485,22 +506,21 @@ func (s *store) replaceFile(st *state) error {
 	if err != nil {
 		return err
 	}
-	// Check again. Otherwise, what another program has written meanwhile would be lost.
-	if _, err := s.checkFile(); err != nil {
+	if _, err := s.statUnchanged(); err != nil {
 		return err
 	}
 	if err := os.Rename(temp.Name(), s.path); err != nil {
 		return err
 	}
 	s.lastKnown = written
-	if err := syncDirectory(directory); err != nil {
+	if err := syncDirectory(filepath.Dir(s.path)); err != nil {
 		s.logger.Printf("saved, but a power failure could undo it: %v", err)
 	}
 	return nil
 }
 
-// writeTemp writes a snapshot of st to the temporary file, which gets the permission bits of the
-// old one, if there is one, and closes it.
+// writeTemp writes a snapshot of st to a temporary file, syncs and closes it. The file gets the
+// permission bits of the old one, if there is one.
 func writeTemp(temp *os.File, st *state, old fs.FileInfo) (fs.FileInfo, error) {
 	defer temp.Close()
 	if old != nil {
@@ -511,7 +531,6 @@ func writeTemp(temp *os.File, st *state, old fs.FileInfo) (fs.FileInfo, error) {
 	if err := st.write(temp); err != nil {
 		return nil, err
 	}
-	// Sync the file. Otherwise, a power failure could leave it empty.
 	if err := temp.Sync(); err != nil {
 		return nil, err
 	}
@@ -521,10 +540,10 @@ func writeTemp(temp *os.File, st *state, old fs.FileInfo) (fs.FileInfo, error) {
 var errFileChanged = newError(fileChanged, "Another program has changed the data file, so this "+
 	"change was not saved; restart the server to read the file.")
 
-// checkFile describes the file, or returns nil if it is missing: then the save writes it again. It
+// statUnchanged describes the file, or returns nil if it is missing: a save may write it again. It
 // returns errFileChanged if the file is not the one that this process last read or wrote, judging
 // by its identity, size and modification time.
-func (s *store) checkFile() (fs.FileInfo, error) {
+func (s *store) statUnchanged() (fs.FileInfo, error) {
 	info, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -539,8 +558,8 @@ func (s *store) checkFile() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// syncDirectory makes a rename survive a power failure, unless the file system or operating system
-// cannot do that.
+// syncDirectory syncs a directory. It is no error if the file system or operating system cannot do
+// that.
 func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
