@@ -31,10 +31,17 @@ func ExampleNew() {
 	// Output: 200 59 {"id":1,"name":"Rex","categoryId":1,"status":"available"}
 }
 
-// A row is a request with the response that it must get: see expect. A request may have several
-// ends, in braces: GET /pets/{1 2} is GET /pets/1, and then GET /pets/2. A row with a rule begins a
-// subtest, on a new service with the records of docs/sample.json; one without goes on with it.
-// What an example in docs/openapi.json shows is checked in openapi_test.go.
+// A row is a request with the response that it must get. In
+//
+//	{"a DELETE deletes it", "DELETE /categories/4", ``, 204, ``},
+//	{"", "GET /categories/4", ``, 404, "not_found: No category has the id 4"},
+//
+// the first row begins a subtest with its rule as its name, on a new service with the records of
+// docs/sample.json. It sends no body, and expects a 204 without one. The second row has no rule, so
+// it goes on with the same service. It expects a 404 whose code and message begin like that; of a
+// success, the whole JSON is expected. A request may have several ends, in braces: GET /pets/{1 2}
+// is GET /pets/1, and then GET /pets/2. What an example in docs/openapi.json shows is checked in
+// openapi_test.go.
 type row struct {
 	rule, request, body string
 	status              int
@@ -498,7 +505,7 @@ func TestOptions(t *testing.T) {
 		server.store = nil
 		s := &service{Server: server, t: t}
 		s.do("GET /pets", "", "Authorization: Bearer demo-free")
-		equal(t, "a panic is logged", true, strings.Contains(logged.String(), "nil pointer"))
+		contains(t, "the log", logged.String(), "nil pointer")
 	})
 	t.Run("two servers share nothing", func(t *testing.T) {
 		one, other := serviceWith(t, Options{Fail: "1/2"}), serviceWith(t, Options{Fail: "1/2"})

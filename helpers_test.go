@@ -103,6 +103,14 @@ func equal(t testing.TB, what string, want, got any) {
 	}
 }
 
+// contains reports a text that lacks a part. The test goes on.
+func contains(t testing.TB, what, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%s lacks %q:\n%s", what, part, text)
+	}
+}
+
 // expect sends a request, such as "GET /pets/1", and compares the response with the status and with
 // want. For a success, want is the whole JSON, in which the order of fields matters, but not white
 // space. For an error, want is what "code: message" begins with.
