@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -76,8 +77,7 @@ type Server struct {
 }
 
 // New returns a Server. It fails if the options make no sense, or a file in them cannot be used. It
-// starts no goroutine, and asks only package time for the time, so a Server can run in a bubble of
-// testing/synctest.
+// starts no goroutine, so a Server also works in the fake time of testing/synctest.
 func New(options Options) (*Server, error) {
 	options.Minute = cmp.Or(options.Minute, time.Minute)
 	if err := options.check(); err != nil {
@@ -149,8 +149,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveAPI serves an API request: it counts the request, carries it out unless the limits refuse
-// it, and sends the response.
+// serveAPI serves an API request. In this order, a request is counted, and perhaps refused; carried
+// out, or failed on purpose; held back; and sent its response, or dropped.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, h handler) {
 	begin := time.Now()
 	decision := s.limits.admit(requestKey(r), begin)
@@ -379,11 +379,12 @@ func byID(f func(r *http.Request, id int64) (response, error)) handler {
 	}
 }
 
-// deprecated adds what the OpenAPI description says of the operation: that it is deprecated since
-// 2026-11-20 (RFC 9745), will be gone after its sunset (RFC 8594), and what comes in its place.
+// deprecated adds to a handler what the OpenAPI description says of its operation: since when it is
+// deprecated (RFC 9745), when it will be gone (RFC 8594), and what comes in its place.
 func deprecated(h handler) handler {
+	since := time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC)
 	header := http.Header{
-		"Deprecation": {"@1795132800"},
+		"Deprecation": {fmt.Sprintf("@%d", since.Unix())},
 		"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
 		"Link":        {`</pets>; rel="successor-version"`},
 	}
@@ -546,7 +547,7 @@ func (s *Server) updateInventory(r *http.Request, id int64) (response, error) {
 
 // These functions make a response of what the store returns.
 
-func respond[T value](r *record[T], err error) (response, error) {
+func respond[T entity](r *record[T], err error) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
@@ -560,7 +561,7 @@ func respondItem(pet *record[Pet], err error) (response, error) {
 	return response{status: http.StatusOK, body: encode(pet.value.inventoryItem())}, nil
 }
 
-func created[T value](r *http.Request, added *record[T], err error) (response, error) {
+func created[T entity](r *http.Request, added *record[T], err error) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
@@ -572,12 +573,12 @@ func created[T value](r *http.Request, added *record[T], err error) (response, e
 	}, nil
 }
 
-func noContent[T value](_ *record[T], err error) (response, error) {
+func noContent[T entity](_ *record[T], err error) (response, error) {
 	return response{status: http.StatusNoContent}, err
 }
 
 // list returns a response with the page of records that a query asks for.
-func list[T value](r *http.Request, q url.Values, all []*record[T]) (response, error) {
+func list[T entity](r *http.Request, q url.Values, all []*record[T]) (response, error) {
 	records, link, err := page(r, q, all)
 	if err != nil {
 		return response{}, err
@@ -606,7 +607,7 @@ func array(items [][]byte, header http.Header) response {
 // page returns the records that a query asks for and, if more follow, a Link header with the URL of
 // the next page (RFC 8288). For example, given records 1, 2, 3 and 5, limit=2 returns 1 and 2 with
 // a link to ?after=2&limit=2, which returns 3 and 5 without a link.
-func page[T value](r *http.Request, q url.Values, records []*record[T]) ([]*record[T], http.Header,
+func page[T entity](r *http.Request, q url.Values, records []*record[T]) ([]*record[T], http.Header,
 	error) {
 	limit, err := integerIn(q, "limit", 20, 1, 100)
 	if err != nil {
@@ -675,34 +676,35 @@ const maxBody = 64 << 10 // bytes
 
 // readBody reads the JSON body of a POST, PUT or PATCH. A body that is refused because of its type
 // or declared length is not read, so a client that waits for 100 Continue need not send it.
-func readBody[T any](r *http.Request, read func([]byte) (T, error)) (none T, err error) {
+func readBody[T any](r *http.Request, read func(json.RawMessage) (T, error)) (value T, err error) {
 	contentType := cmp.Or(r.Header.Get("Content-Type"), "application/json")
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	if !strings.EqualFold(strings.TrimSpace(mediaType), "application/json") {
-		return none, newError(unsupportedMediaType,
+		return value, newError(unsupportedMediaType,
 			"The body must be JSON; send it with Content-Type: application/json.")
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" &&
 		!strings.EqualFold(encoding, "identity") {
-		return none, newError(unsupportedMediaType,
+		return value, newError(unsupportedMediaType,
 			"The body must not be compressed; send it without Content-Encoding.")
 	}
 	tooLarge := newError(payloadTooLarge, "The body must be at most %d bytes.", maxBody)
 	if r.ContentLength > maxBody {
-		return none, tooLarge
+		return value, tooLarge
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
-		return none, newError(incompleteBody,
+		return value, newError(incompleteBody,
 			"The body ended early or arrived too slowly; send it again.")
 	}
 	if len(body) > maxBody {
-		return none, tooLarge
+		return value, tooLarge
 	}
-	if err := checkJSON(body); err != nil {
-		return none, err
+	valid, err := validJSON(body)
+	if err != nil {
+		return value, err
 	}
-	return read(body)
+	return read(valid)
 }
 
 // The paths that need no key.

@@ -33,29 +33,29 @@ const demoKeys = `[
 ]`
 
 // readKey reads an entry in the keys file.
-func readKey(data []byte) (key string, p plan, err error) {
+func readKey(data json.RawMessage) (key string, p plan, err error) {
 	f := readFields(data)
 	key = f.text("key")
-	name := f.text("plan")
+	planName := f.text("plan")
 	perMinute, perDay := f.integerOrNil("perMinute"), f.integerOrNil("perDay")
 	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
 	f.check(key != "" && !strings.ContainsFunc(key, invisible),
 		"key must consist of visible ASCII characters without spaces.")
-	if fixed, ok := plans[name]; ok {
+	p, fixed := plans[planName]
+	switch {
+	case fixed:
 		f.check(perMinute == nil && perDay == nil,
-			"perMinute and perDay are fixed by the plan %s; leave them out.", name)
-		return key, fixed, f.end()
+			"perMinute and perDay are fixed by the plan %s; leave them out.", planName)
+	case planName != "enterprise":
+		f.check(false, "plan must be free, pro, business or enterprise.")
+	case perMinute == nil || perDay == nil:
+		f.check(false, "perMinute or perDay is missing; the plan enterprise needs both.")
+	default:
+		p = plan{perMinute: *perMinute, perDay: *perDay}
+		f.check(min(p.perMinute, p.perDay) >= 1 && max(p.perMinute, p.perDay) <= math.MaxInt32,
+			"perMinute and perDay must be from 1 to %d.", math.MaxInt32)
 	}
-	f.check(name == "enterprise", "plan must be free, pro, business or enterprise.")
-	f.check(perMinute != nil && perDay != nil,
-		"perMinute or perDay is missing; the plan enterprise needs both.")
-	if err := f.end(); err != nil {
-		return key, p, err
-	}
-	p = plan{perMinute: *perMinute, perDay: *perDay}
-	f.check(min(p.perMinute, p.perDay) >= 1 && max(p.perMinute, p.perDay) <= math.MaxInt32,
-		"perMinute and perDay must be from 1 to %d.", math.MaxInt32)
-	return key, p, f.end()
+	return key, p, f.firstError()
 }
 
 // A window allows a fixed number of requests until it ends. The first request after that restarts
@@ -115,13 +115,13 @@ func (w *window) refuse(now time.Time) decision {
 	return d
 }
 
-// An account counts the requests made with one key. To stop a client that goes on sending after it
-// was told to wait, a key is banned at the tenth strike in a minute. A refused request is a strike,
-// unless it follows another within a sixtieth of a minute: a burst is one strike.
+// An account counts the requests made with one key. A client that goes on sending although it was
+// told to wait is banned. A refusal is a strike, but at most one counts in each sixtieth of a
+// minute, so that a burst is one strike. The tenth strike within one minute window bans the key.
 type account struct {
 	minute, day window
-	strikes     int           // in this minute
-	strikeRate  *rate.Limiter // one per sixtieth of a minute
+	strikes     int           // in this minute window
+	strikeRate  *rate.Limiter // allows one strike in each sixtieth of a minute
 	bannedUntil time.Time
 }
 
@@ -174,7 +174,7 @@ func (a *account) refuseBanned(now time.Time) decision {
 type limits struct {
 	mu       sync.Mutex // guards the fields below
 	accounts map[string]*account
-	keyless  window // for all requests without a valid key; a window for each would cost memory
+	keyless  window // a window for each client without a valid key would cost memory
 }
 
 // newLimits reads the keys file or, if path is empty, uses the demo keys. The minute argument is
@@ -207,11 +207,12 @@ func newLimits(path string, minute time.Duration) (*limits, error) {
 
 // parseKeys parses a keys file. The error gives the number of an invalid entry.
 func parseKeys(data []byte) (map[string]plan, error) {
-	if err := checkJSON(data); err != nil {
+	valid, err := validJSON(data)
+	if err != nil {
 		return nil, err
 	}
 	var list []json.RawMessage
-	if json.Unmarshal(data, &list) != nil || len(list) == 0 {
+	if json.Unmarshal(valid, &list) != nil || len(list) == 0 {
 		return nil, newError(invalidField, "The keys must be an array with at least one entry.")
 	}
 	keys := map[string]plan{}
@@ -237,6 +238,12 @@ func (l *limits) admit(key string, now time.Time) decision {
 	if a := l.accounts[key]; a != nil {
 		return a.decide(now)
 	}
+	return l.refuseKeyless(now)
+}
+
+// refuseKeyless decides on a request without a valid key: a 401 while requests remain in the window
+// that all of these share, and then a 429.
+func (l *limits) refuseKeyless(now time.Time) decision {
 	l.keyless.renew(now)
 	if l.keyless.remaining() == 0 {
 		return l.keyless.refuse(now)

@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// The records come first, each with the function that reads it from JSON that has passed checkJSON.
-// Its error is an *Error, for a file too; only its message is used then.
+// The records come first, each with the function that reads it. JSON from outside is checked once,
+// by validJSON; from there on it is a json.RawMessage. Errors are *Errors, for a file too: only the
+// message is used then.
 
 // Category is a kind of animal. The description is nil if it was left out.
 type Category struct {
@@ -22,7 +23,7 @@ type Category struct {
 	Description *string `json:"description,omitempty"`
 }
 
-func readCategory(data []byte) (Category, error) {
+func readCategory(data json.RawMessage) (Category, error) {
 	f := readFields(data)
 	c := Category{
 		ID:          f.integerOr("id", 0),
@@ -32,7 +33,7 @@ func readCategory(data []byte) (Category, error) {
 	f.checkName(c.Name)
 	f.check(c.Description == nil || utf8.RuneCountInString(*c.Description) <= 2000,
 		"description must be at most 2000 characters.")
-	return c, f.end()
+	return c, f.firstError()
 }
 
 // PetStatus says whether a pet can be bought.
@@ -50,10 +51,10 @@ type Pet struct {
 	Quantity   int64     `json:"-"`
 }
 
-func readPet(data []byte) (Pet, error) {
+func readPet(data json.RawMessage) (Pet, error) {
 	f := readFields(data)
 	p := f.pet()
-	return p, f.end()
+	return p, f.firstError()
 }
 
 func (f *fields) pet() Pet {
@@ -80,24 +81,28 @@ func (p Pet) inventoryItem() InventoryItem {
 }
 
 // readInventoryUpdate returns the new quantity.
-func readInventoryUpdate(data []byte) (int64, error) {
+func readInventoryUpdate(data json.RawMessage) (int64, error) {
 	f := readFields(data)
 	quantity := f.integer("quantity")
 	f.checkQuantity(quantity, 0)
-	return quantity, f.end()
+	return quantity, f.firstError()
 }
 
+// petInFile has the fields of Pet with other tags, so that one can be converted to the other.
 type petInFile struct {
-	Pet
-	Quantity int64 `json:"quantity"`
+	ID         int64     `json:"id"`
+	Name       string    `json:"name"`
+	CategoryID int64     `json:"categoryId"`
+	Status     PetStatus `json:"status"`
+	Quantity   int64     `json:"quantity"`
 }
 
-func readPetInFile(data []byte) (Pet, error) {
+func readPetInFile(data json.RawMessage) (Pet, error) {
 	f := readFields(data)
 	p := f.pet()
 	p.Quantity = f.integerOr("quantity", 0)
 	f.checkQuantity(p.Quantity, 0)
-	return p, f.end()
+	return p, f.firstError()
 }
 
 // Order is an order for a pet. A pointer is nil if its field was left out.
@@ -109,7 +114,7 @@ type Order struct {
 	Complete bool       `json:"complete"`
 }
 
-func readOrder(data []byte) (Order, error) {
+func readOrder(data json.RawMessage) (Order, error) {
 	f := readFields(data)
 	order := Order{
 		ID:       f.integerOr("id", 0),
@@ -121,7 +126,7 @@ func readOrder(data []byte) (Order, error) {
 	if order.Quantity != nil {
 		f.checkQuantity(*order.Quantity, 1)
 	}
-	return order, f.end()
+	return order, f.firstError()
 }
 
 // The fields of a JSON object are read one by one. Names match exactly, null is no value, and a
@@ -136,9 +141,9 @@ type fields struct {
 	err    error // the first error; reading goes on after it
 }
 
-func readFields(data []byte) *fields {
+func readFields(data json.RawMessage) *fields {
 	unread := map[string]json.RawMessage{}
-	dec := json.NewDecoder(bytes.NewReader(data)) // cannot fail, since checkJSON has passed
+	dec := json.NewDecoder(bytes.NewReader(data)) // never fails on valid JSON
 	if start, _ := dec.Token(); start != json.Delim('{') {
 		return &fields{err: newError(malformedJSON, "The JSON must be a single object.")}
 	}
@@ -156,9 +161,9 @@ func readFields(data []byte) *fields {
 	return &fields{unread: unread}
 }
 
-// end returns the first error. An unknown field comes before all others, since a misspelled field
-// also makes another one missing.
-func (f *fields) end() error {
+// firstError returns the first error. An unknown field comes before all others, since a misspelled
+// field also makes another one missing.
+func (f *fields) firstError() error {
 	if len(f.unread) > 0 {
 		name := slices.Sorted(maps.Keys(f.unread))[0]
 		return newError(invalidField, "The field %.40q is unknown here; leave it out.", name)
@@ -253,27 +258,27 @@ func (f *fields) checkQuantity(quantity, lowest int64) {
 		"quantity must be from %d to %d.", lowest, math.MaxInt32)
 }
 
-// checkJSON returns an error unless data is one JSON value in UTF-8 without a byte order mark
-// (RFC 8259). All JSON from outside passes it once.
-func checkJSON(data []byte) error {
+// validJSON returns an error unless data is one JSON value in UTF-8 without a byte order mark
+// (RFC 8259).
+func validJSON(data []byte) (valid json.RawMessage, err error) {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return newError(malformedJSON, "The JSON is empty; it must be a value such as {}.")
+		return nil, newError(malformedJSON, "The JSON is empty; it must be a value such as {}.")
 	}
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
-		return newError(malformedJSON, "The JSON begins with a byte order mark; remove it.")
+		return nil, newError(malformedJSON, "The JSON begins with a byte order mark; remove it.")
 	}
 	for i := 0; i < len(data); { // encoding/json would replace invalid UTF-8
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
-			return malformed(data, i, "invalid UTF-8")
+			return nil, malformed(data, i, "invalid UTF-8")
 		}
 		i += size
 	}
 	var fault *json.SyntaxError
-	if !json.Valid(data) && errors.As(json.Unmarshal(data, new(any)), &fault) {
-		return malformed(data, int(fault.Offset)-1, fault.Error())
+	if errors.As(json.Unmarshal(data, &valid), &fault) {
+		return nil, malformed(data, int(fault.Offset)-1, fault.Error())
 	}
-	return nil
+	return valid, nil
 }
 
 // malformed returns an error that gives the position of a syntax error: the line, and the byte

@@ -41,7 +41,7 @@ type store struct {
 func (s *store) view() *state { return s.current.Load() }
 
 // update carries out a write. If the change or the save fails, nothing has changed.
-func update[T value](s *store, change func(next *state) (*record[T], error)) (*record[T], error) {
+func update[T entity](s *store, change func(next *state) (*record[T], error)) (*record[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := *s.view() // shares its slices of records, so a change must make a new slice: see table
@@ -186,7 +186,7 @@ type state struct {
 //
 //	before := st.pets // records 1, 2 and 3
 //	st.pets.remove(2) // st.pets.records is 1 and 3, and before.records is still 1, 2 and 3
-type table[T value] struct {
+type table[T entity] struct {
 	kind    string // "pet", for messages
 	records []*record[T]
 	lastID  int64 // the last id assigned, even if its record was removed
@@ -194,23 +194,23 @@ type table[T value] struct {
 
 // A record is a value with its JSON, which is made once, so that lists and saves need not encode
 // it again. A record is never modified.
-type record[T value] struct {
+type record[T entity] struct {
 	value      T
 	clientJSON []byte
 	fileJSON   []byte // the line in the data file
 }
 
-func newRecord[T value](v T) *record[T] {
-	clientJSON, fileJSON := v.encode()
+func newRecord[T entity](v T) *record[T] {
+	clientJSON, fileJSON := v.encodings()
 	return &record[T]{value: v, clientJSON: clientJSON, fileJSON: fileJSON}
 }
 
-// A value is a Category, a Pet or an Order. Its check finds a reference to a record that does not
+// An entity is a Category, a Pet or an Order. Its check finds a reference to a record that does not
 // exist.
-type value interface {
+type entity interface {
 	id() int64
 	check(*state) error
-	encode() (clientJSON, fileJSON []byte)
+	encodings() (clientJSON, fileJSON []byte)
 }
 
 func (c Category) id() int64 { return c.ID }
@@ -237,16 +237,16 @@ func (o Order) check(st *state) error {
 	return nil
 }
 
-func (c Category) encode() (clientJSON, fileJSON []byte) { line := encode(c); return line, line }
-func (o Order) encode() (clientJSON, fileJSON []byte)    { line := encode(o); return line, line }
+func (c Category) encodings() (clientJSON, fileJSON []byte) { line := encode(c); return line, line }
+func (o Order) encodings() (clientJSON, fileJSON []byte)    { line := encode(o); return line, line }
 
-func (p Pet) encode() (clientJSON, fileJSON []byte) {
-	return encode(p), encode(petInFile{Pet: p, Quantity: p.Quantity})
+func (p Pet) encodings() (clientJSON, fileJSON []byte) {
+	return encode(p), encode(petInFile(p))
 }
 
 // search returns the index of the first record with the given id or a greater one, and whether it
 // has the given id.
-func search[T value](records []*record[T], id int64) (i int, found bool) {
+func search[T entity](records []*record[T], id int64) (i int, found bool) {
 	return slices.BinarySearchFunc(records, id, func(r *record[T], id int64) int {
 		return cmp.Compare(r.value.id(), id)
 	})
@@ -327,10 +327,11 @@ func (t *table[T]) remove(id int64) (*record[T], error) {
 // The last ids keep the ids of removed records from being assigned again. The error gives the line
 // of malformed JSON, or the list and number of an invalid record.
 func parse(data []byte) (*state, error) {
-	if err := checkJSON(data); err != nil {
+	valid, err := validJSON(data)
+	if err != nil {
 		return nil, err
 	}
-	f := readFields(data)
+	f := readFields(valid)
 	st := &state{
 		categories: table[Category]{kind: "category", lastID: f.integerOr("lastCategoryId", 0)},
 		pets:       table[Pet]{kind: "pet", lastID: f.integerOr("lastPetId", 0)},
@@ -342,7 +343,7 @@ func parse(data []byte) (*state, error) {
 	categories := f.arrayOrNil("categories")
 	pets := f.arrayOrNil("pets")
 	orders := f.arrayOrNil("orders")
-	if err := f.end(); err != nil {
+	if err := f.firstError(); err != nil {
 		return nil, err
 	}
 	// A record may refer only to one that has been loaded before it.
@@ -359,19 +360,19 @@ func parse(data []byte) (*state, error) {
 }
 
 // load fills a table with the records in a list of a snapshot.
-func load[T value](st *state, t *table[T], name string, list []json.RawMessage,
-	read func([]byte) (T, error)) error {
+func load[T entity](st *state, t *table[T], name string, list []json.RawMessage,
+	read func(json.RawMessage) (T, error)) error {
 	used := map[int64]bool{}
 	for i, data := range list {
 		v, err := read(data)
-		if err == nil {
-			err = v.check(st)
-		}
-		if err == nil && (v.id() < 1 || v.id() > maxID) {
+		switch {
+		case err != nil:
+		case v.id() < 1 || v.id() > maxID:
 			err = newError(invalidField, "id must be from 1 to %d.", maxID)
-		}
-		if err == nil && used[v.id()] {
+		case used[v.id()]:
 			err = newError(invalidField, "Another record has the id %d.", v.id())
+		default:
+			err = v.check(st)
 		}
 		if err != nil {
 			return fmt.Errorf("%s, record %d: %w", name, i+1, err)
@@ -398,7 +399,7 @@ func (st *state) write(w io.Writer) error {
 	return b.Flush() // returns the first error of any write above
 }
 
-func writeList[T value](b *bufio.Writer, name string, records []*record[T]) {
+func writeList[T entity](b *bufio.Writer, name string, records []*record[T]) {
 	fmt.Fprintf(b, ",\n%q: [", name)
 	separator := "\n"
 	for _, r := range records {
