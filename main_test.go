@@ -114,6 +114,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{"wrong address", "-addr nonsense,-addr=,-addr localhost:99999", 2,
 			"-addr must be HOST:PORT, such as localhost:8080; got "},
 		{"wrong value beside a missing file", "-keys none.json -delay 9s", 2, "-delay must be"},
+		{"unknown host", "-addr no!host:0", 1, "no!host: no such host"},
 		{"port in use", "-data new.json -addr " + taken.Addr().String(), 1,
 			"; choose another address, such as -addr localhost:0"},
 		{"demo keys for others", "-addr :0,-addr 0.0.0.0:0,-addr [::]:0,-addr 192.0.2.1:0", 1,
