@@ -98,24 +98,25 @@ func New(options Options) (*Server, error) {
 	}
 	s.fail, _ = parseRatio("-fail", options.Fail) // check has found no error
 	s.drop, _ = parseRatio("-drop", options.Drop)
-	for path, m := range s.routes() {
-		s.handle(path, s.serveAPI, m)
+	for pattern, m := range s.routes() {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			s.serveAPI(w, r, m.handlerFor(r.Method))
+		})
 	}
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, noPath) })
-	s.handle("/healthz", s.serveOpen, methods{"GET": s.getHealth})
-	s.handle("/openapi.json", s.serveOpen, methods{"GET": s.getDescription})
-	s.handle("/docs/keys.json", s.serveOpen, methods{"GET": s.getKeys})
-	s.handle("/docs/{file}", s.serveOpen, methods{"GET": getReferenceFile})
-	s.handle("/{$}", s.serveOpen, methods{"GET": getReferenceFile})
-	return s, nil
-}
-
-// handle registers a path.
-func (s *Server) handle(path string, serve func(http.ResponseWriter, *http.Request, handler),
-	m methods) {
-	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		serve(w, r, m.handlerFor(r.Method))
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.serveAPI(w, r, noPath)
 	})
+	open := func(pattern string, get handler) {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			s.serveOpen(w, r, methods{"GET": get}.handlerFor(r.Method))
+		})
+	}
+	open("/healthz", s.getHealth)
+	open("/openapi.json", s.getDescription)
+	open("/docs/keys.json", s.getKeys)
+	open("/docs/{file}", getReferenceFile)
+	open("/{$}", getReferenceFile)
+	return s, nil
 }
 
 // routes are the operations of the API, by path and method. The mux is not given the methods,
@@ -166,7 +167,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, h handler) {
 	time.Sleep(s.options.Delay)
 	if err == nil && s.drop.next() {
 		s.log(r, begin, "dropped")
-		panic(http.ErrAbortHandler) // makes net/http close the connection
+		panic(http.ErrAbortHandler) // which net/http takes as a wish to close the connection
 	}
 	s.send(w, r, begin, resp, err)
 }

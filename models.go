@@ -12,9 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// The records come first, each with the function that reads it. JSON from outside is checked once,
-// by validJSON; from there on it is a json.RawMessage. Errors are *Errors, for a file too: only the
-// message is used then.
+// The records come first, each with the function that reads it, from a request body or the data
+// file. An id counts in the file; in a body, it is ignored. Errors are *Errors; of one about a file,
+// only the message is used.
+//
+// JSON from outside is checked once, by validJSON. From there on, it is a json.RawMessage.
 
 // Category is a kind of animal. The description is nil if it was left out.
 type Category struct {
