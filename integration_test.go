@@ -337,9 +337,9 @@ func TestFullDisk(t *testing.T) {
 	expectSaved(t, s.store)
 }
 
-func TestREADME(t *testing.T) { prove(t, "README.md") }
-func TestTour(t *testing.T)   { prove(t, "docs/tour.md") }
-func TestStage(t *testing.T)  { prove(t, "docs/stage.md") }
+func TestREADME(t *testing.T)  { prove(t, "README.md") }
+func TestStage(t *testing.T)   { prove(t, "docs/stage.md") }
+func TestDetails(t *testing.T) { prove(t, "docs/details.md") }
 
 // prove does what a document says, in the shells for which it is written, and looks whether the
 // reader sees what it shows. Times and ports may differ.
@@ -350,7 +350,19 @@ func prove(t *testing.T, document string) {
 	_, port, _ := net.SplitHostPort(free.Addr().String())
 	script := "PS1=; PS2=; setopt nopromptsp 2>&-; port=" + port + helpers
 	parts, scenes := partsOf(t, document), 0
-	for _, p := range parts {
+	for i, p := range parts {
+		switch p.language {
+		case "go": // TestTesting runs it
+			equal(t, "docs/testing.md has "+p.text, true,
+				strings.Contains(contentOf(t, "docs/testing.md"), p.text))
+			continue
+		case "js":
+			if _, err := exec.LookPath("node"); err != nil {
+				unavailable(t, "node", err)
+			}
+			p = part{"sh", "node --input-type=module <<'JS'\n" + p.text + "JS\n"}
+			parts[i] = p
+		}
 		if p.language == "sh" {
 			run := startsServer.ReplaceAllString(p.text, "start")
 			run = strings.ReplaceAll(run, "./petstore", "./petstore -addr localhost:8080")
@@ -391,7 +403,7 @@ func prove(t *testing.T, document string) {
 var (
 	startsServer = regexp.MustCompile(`(?m)^(?:go run \.|\./petstore)`)
 	localhost    = regexp.MustCompile(`localhost:\d+`)
-	changing     = regexp.MustCompile(`(?m)^(Date|X-RateLimit-Reset|Retry-After).*|\r`)
+	changing     = regexp.MustCompile(`(?m)^(Date|X-Ratelimit-Reset|Retry-After).*|\r`)
 
 	// What the prose tells the reader to run, and to see.
 	command = regexp.MustCompile("(?:With|\\*\\*Type\\*\\*)\\s`([^-`][^`]*)`")

@@ -334,39 +334,30 @@ func expectValue(t *testing.T, what string, want any, resp *http.Response) {
 	equal(t, what, want, got)
 }
 
-// The tables of the README name what is described.
-func TestTablesOfTheREADME(t *testing.T) {
-	readme, d := contentOf(t, "README.md"), theDescription()
-	t.Run("have each operation", func(t *testing.T) {
-		for pattern, o := range d.operations {
-			method, _, _ := strings.Cut(pattern, " ")
-			row := "| `" + method + " " + o.path + "` |"
-			contains(t, "README.md", readme, row)
-		}
-	})
-	t.Run("have each code with its status", func(t *testing.T) {
-		for code, status := range statusOfCode {
-			row := fmt.Sprintf("\n| %d | `%s` |", status, code)
-			contains(t, "README.md", readme, row)
-		}
-	})
-	t.Run("have each plan with its limits", func(t *testing.T) {
-		for name, p := range plans {
-			row := fmt.Sprintf("\n| %s | %d | %d |", name, p.perMinute, p.perDay)
-			contains(t, "README.md", strings.ToLower(readme), row)
-		}
-	})
-	t.Run("have each field", func(t *testing.T) {
-		for record, name := range map[string]string{"pet": "Pet", "category": "Category",
-			"order": "Order", "stock": "InventoryItem"} {
-			_, row, _ := strings.Cut(readme, "\n| "+record+" |")
-			row, _, _ = strings.Cut(row, "\n")
-			for field := range d.Components.Schemas[name].types() {
-				has := strings.Contains(row, "`"+field+"`")
-				equal(t, "the row "+record+" has "+field, true, has)
-			}
-		}
-	})
+// What documents repeat of the program and its description is the same there.
+func TestDocuments(t *testing.T) {
+	has := func(what, text, part string) {
+		t.Run(what, func(t *testing.T) { contains(t, "its line", text, part) })
+	}
+	row := func(name string) string {
+		_, rest, _ := strings.Cut(contentOf(t, "README.md"), "\n| "+name+" |")
+		row, _, _ := strings.Cut(rest, "\n")
+		return row
+	}
+	for pattern, o := range theDescription().operations {
+		method, _, _ := strings.Cut(pattern, " ")
+		has("README.md has "+method+" "+o.path, row("`"+o.path+"`"), "`"+method+"`")
+	}
+	units := strings.NewReplacer("\n//", "", " requests per minute", "", " per day", "")
+	_, manual, _ := strings.Cut(contentOf(t, "main.go"), "// The plans are ")
+	manual, _, _ = strings.Cut(units.Replace(manual), ".")
+	for name, p := range plans {
+		title := strings.ToUpper(name[:1]) + name[1:]
+		figures := fmt.Sprintf(" %d | %d |", p.perMinute, p.perDay)
+		has("README.md has the plan "+name, row(title), figures)
+		figures = fmt.Sprintf("%s (%d, %d)", name, p.perMinute, p.perDay)
+		has("main.go has the plan "+name, manual, figures)
+	}
 }
 
 // Each example of a success is what the program returns on its sample data, and what a GET returns
