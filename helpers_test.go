@@ -40,7 +40,7 @@ const testKeys = `[
 {"key": "both", "plan": "enterprise", "perMinute": 1, "perDay": 1},
 {"key": "twice", "plan": "enterprise", "perMinute": 1, "perDay": 2},
 {"key": "one", "plan": "enterprise", "perMinute": 1, "perDay": 1000000},
-{"key": "free", "plan": "free"}
+{"key": "sixty", "plan": "enterprise", "perMinute": 60, "perDay": 1000}
 ]`
 
 // newService returns a service with the options and the keys above.
@@ -144,7 +144,7 @@ func errorIn(errorJSON []byte) string {
 	return e.Code + ": " + e.Message
 }
 
-// do sends a request with the key big, unless a header line says otherwise ("X-API-Key: free", or
+// do sends a request with the key big, unless a header line says otherwise ("X-API-Key: one", or
 // "Authorization" to send none), and returns the response. The test fails if the response lacks
 // anything that every response must have: see check.
 func (s *service) do(request, body string, header ...string) *http.Response {
@@ -257,6 +257,9 @@ var statusOfCode = map[string]int{
 	"wrong_host": 421, "internal_error": 500, "save_failed": 503, "file_changed": 503,
 	"ids_exhausted": 503, "failed_on_purpose": 503,
 }
+
+// keylessLimit is how many requests without a valid key there may be in a minute.
+var keylessLimit = int(plans["free"].perMinute)
 
 // rates are what a response says about the limits.
 type rates struct {

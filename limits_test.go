@@ -60,10 +60,10 @@ const (
 func TestWindows(t *testing.T) {
 	playEach(t, time.Minute, map[string][]step{
 		"a minute begins with the first request after the one before": {
-			{7 * time.Second, 1, "free", "200: 59 of 60 left, ends in 60 s"},
-			{60*time.Second - 1, 1, "free", "200: 58 of 60 left, ends in 1 s"},
-			{1, 1, "free", "200: 59 of 60 left, ends in 60 s"},
-			{432 * time.Second, 1, "free", "200: 59 of 60 left, ends in 60 s"},
+			{7 * time.Second, 1, "sixty", "200: 59 of 60 left, ends in 60 s"},
+			{60*time.Second - 1, 1, "sixty", "200: 58 of 60 left, ends in 1 s"},
+			{1, 1, "sixty", "200: 59 of 60 left, ends in 60 s"},
+			{432 * time.Second, 1, "sixty", "200: 59 of 60 left, ends in 60 s"},
 		},
 		"a day begins with the first request after the one before": {
 			{7 * time.Hour, 1, "both", newDay},
@@ -96,8 +96,8 @@ func TestWindows(t *testing.T) {
 			{0, 1, "twice", "429: 0 of 1 left, ends in 60 s, retry after 60 s"},
 		},
 		"Reset is rounded up": {
-			{500 * time.Millisecond, 1, "free", "200: 59 of 60 left, ends in 61 s"},
-			{500 * time.Millisecond, 1, "free", "200: 58 of 60 left, ends in 60 s"},
+			{500 * time.Millisecond, 1, "sixty", "200: 59 of 60 left, ends in 61 s"},
+			{500 * time.Millisecond, 1, "sixty", "200: 58 of 60 left, ends in 60 s"},
 		},
 		"Retry-After is rounded up and at least 1": {
 			{0, 2, "one", "429: 0 of 1 left, ends in 60 s, retry after 60 s"},
@@ -182,7 +182,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, s *service) {
 				random := rand.New(rand.NewPCG(1, 2))
-				keys := []string{"forty", "daily", "free", "one", "twice"}
+				keys := []string{"forty", "daily", "sixty", "one", "twice"}
 				for end := time.Now().Add(10 * 24 * time.Hour); time.Now().Before(end); {
 					key := keys[random.IntN(len(keys))]
 					for range random.IntN(100) {
@@ -239,7 +239,7 @@ func TestBan(t *testing.T) {
 		"its headers tell its end and the limit of the minute": {
 			{0, 1, "one", newMinute},
 			{time.Second, 10, "one", banned},
-			{0, 1, "free", "200: 59 of 60 left, ends in 60 s"}, // it spares other keys
+			{0, 1, "sixty", "200: 59 of 60 left, ends in 60 s"}, // it spares other keys
 			{300*time.Second - 1, 1, "one", "403: 0 of 1 left, ends in 1 s, retry after 1 s"},
 			{1, 1, "one", newMinute},
 		},
@@ -276,18 +276,19 @@ func TestBan(t *testing.T) {
 }
 
 func TestKeylessRequests(t *testing.T) {
+	of := fmt.Sprint(" of ", keylessLimit, " left, ends in ")
 	playEach(t, time.Minute, map[string][]step{
 		"get 401 for a minute of the Free plan, then 429, and no ban": {
-			{0, 60, "wrong", "401: 0 of 60 left, ends in 60 s"},
-			{time.Second, 59, "wrong", "429: 0 of 60 left, ends in 1 s, retry after 1 s"},
-			{0, 1, "free", "200: 59 of 60 left, ends in 60 s"}, // they keep no valid key out
-			{time.Second, 1, "wrong", "401: 59 of 60 left, ends in 60 s"},
+			{0, keylessLimit, "wrong", "401: 0" + of + "60 s"},
+			{time.Second, 59, "wrong", "429: 0" + of + "1 s, retry after 1 s"},
+			{0, 1, "sixty", "200: 59 of 60 left, ends in 60 s"}, // they keep no valid key out
+			{time.Second, 1, "wrong", fmt.Sprint("401: ", keylessLimit-1, of, "60 s")},
 		},
 	})
 	t.Run("share one window, whose 429 has its figure, and no memory", func(t *testing.T) {
 		s := newService(t, Options{})
 		accounts := len(s.limits.accounts)
-		for left := 59; left >= 0; left-- {
+		for left := keylessLimit - 1; left >= 0; left-- {
 			r := httptest.NewRequest("GET", "/pets", nil)
 			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", left)
 			r.Header.Set("X-Forwarded-For", r.RemoteAddr)
@@ -296,20 +297,21 @@ func TestKeylessRequests(t *testing.T) {
 		}
 		equal(t, "accounts", accounts, len(s.limits.accounts))
 		body, _ := io.ReadAll(s.do("GET /pets", "", "Authorization").Body)
-		equal(t, "error", "rate_limited: The limit of 60 requests per minute has been reached; "+
-			"wait the number of seconds in Retry-After.", errorIn(body))
+		equal(t, "error", fmt.Sprintf("rate_limited: The limit of %d requests per minute has been "+
+			"reached; wait the number of seconds in Retry-After.", keylessLimit), errorIn(body))
 	})
 }
 
 func TestMinute(t *testing.T) {
+	of := fmt.Sprint(" of ", keylessLimit, " left, ends in ")
 	playEach(t, 2*time.Second, map[string][]step{
 		"is the minute of a key": {
 			{0, 2, "one", "429: 0 of 1 left, ends in 2 s, retry after 2 s"},
 			{2 * time.Second, 1, "one", "200: 0 of 1 left, ends in 2 s"},
 		},
 		"is the minute of the keyless": {
-			{0, 61, "wrong", "429: 0 of 60 left, ends in 2 s, retry after 2 s"},
-			{2 * time.Second, 1, "wrong", "401: 59 of 60 left, ends in 2 s"},
+			{0, keylessLimit + 1, "wrong", fmt.Sprint("429: 0", of, "2 s, retry after 2 s")},
+			{2 * time.Second, 1, "wrong", fmt.Sprint("401: ", keylessLimit-1, of, "2 s")},
 		},
 		"is a fifth of a ban": {
 			{0, 1, "one", "200: 0 of 1 left, ends in 2 s"},

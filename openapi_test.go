@@ -449,15 +449,15 @@ func (s *service) provoke(name string, r *http.Request) *service {
 	case "BodyIncomplete":
 		r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
 	case "RateLimited", "DayUsedUp", "KeyBanned":
-		r.Header.Set("Authorization", "Bearer free")
-		s.get("free")
-		switch free := s.limits.accounts["free"]; name {
+		r.Header.Set("Authorization", "Bearer sixty")
+		s.get("sixty")
+		switch account := s.limits.accounts["sixty"]; name {
 		case "RateLimited":
-			free.minute.used = free.minute.limit
+			account.minute.used = account.minute.limit
 		case "DayUsedUp":
-			free.day.used = free.day.limit
+			account.day.used = account.day.limit
 		case "KeyBanned":
-			free.bannedUntil = time.Now().Add(time.Minute)
+			account.bannedUntil = time.Now().Add(time.Minute)
 		}
 	case "InternalError":
 		s.store = nil
