@@ -403,19 +403,11 @@ func (s *Server) listPets(r *http.Request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	status := PetStatus(q.Get("status"))
-	if status != "" && !status.valid() {
-		return response{}, newError(invalidParameter, "status must be %s.", aStatus)
-	}
-	categoryID, err := integerIn(q, "categoryId", 0, 1, math.MaxInt64)
-	if err != nil {
-		return response{}, err
-	}
 	pets := s.store.view().pets.records
-	if status != "" || categoryID != 0 {
+	if q.status != "" || q.categoryID != 0 {
 		pets = slices.DeleteFunc(slices.Clone(pets), func(pet *record[Pet]) bool {
-			return status != "" && status != pet.value.Status ||
-				categoryID != 0 && categoryID != pet.value.CategoryID
+			return q.status != "" && q.status != pet.value.Status ||
+				q.categoryID != 0 && q.categoryID != pet.value.CategoryID
 		})
 	}
 	return list(r, q, pets)
@@ -523,10 +515,7 @@ func (s *Server) listInventory(r *http.Request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	pets, link, err := page(r, q, s.store.view().pets.records)
-	if err != nil {
-		return response{}, err
-	}
+	pets, link := page(r, q, s.store.view().pets.records)
 	items := make([][]byte, len(pets))
 	for i, pet := range pets {
 		items[i] = encode(pet.value.inventoryItem())
@@ -579,11 +568,8 @@ func noContent[T entity](_ *record[T], err error) (response, error) {
 }
 
 // list returns a response with the page of records that a query asks for.
-func list[T entity](r *http.Request, q url.Values, all []*record[T]) (response, error) {
-	records, link, err := page(r, q, all)
-	if err != nil {
-		return response{}, err
-	}
+func list[T entity](r *http.Request, q query, all []*record[T]) (response, error) {
+	records, link := page(r, q, all)
 	items := make([][]byte, len(records))
 	for i, found := range records {
 		items[i] = found.clientJSON
@@ -608,63 +594,67 @@ func array(items [][]byte, header http.Header) response {
 // page returns the records that a query asks for and, if more follow, a Link header with the URL of
 // the next page (RFC 8288). For example, given records 1, 2, 3 and 5, limit=2 returns 1 and 2 with
 // a link to ?after=2&limit=2, which returns 3 and 5 without a link.
-func page[T entity](r *http.Request, q url.Values, records []*record[T]) ([]*record[T], http.Header,
-	error) {
-	limit, err := integerIn(q, "limit", 20, 1, 100)
-	if err != nil {
-		return nil, nil, err
-	}
-	after, err := integerIn(q, "after", 0, 0, math.MaxInt64)
-	if err != nil {
-		return nil, nil, err
-	}
-	first, found := search(records, after)
+func page[T entity](r *http.Request, q query, records []*record[T]) ([]*record[T], http.Header) {
+	first, found := search(records, q.after)
 	if found {
 		first++
 	}
 	records = records[first:]
-	if int64(len(records)) <= limit {
-		return records, nil, nil
+	if int64(len(records)) <= q.limit {
+		return records, nil
 	}
-	records = records[:limit]
-	q.Set("after", strconv.FormatInt(records[limit-1].value.id(), 10))
-	q.Set("limit", strconv.FormatInt(limit, 10))
-	next := fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.Path, q.Encode())
-	return records, http.Header{"Link": {next}}, nil
+	records = records[:q.limit]
+	next := r.URL.Query() // keeps the filters
+	next.Set("after", strconv.FormatInt(records[q.limit-1].value.id(), 10))
+	next.Set("limit", strconv.FormatInt(q.limit, 10))
+	link := fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.Path, next.Encode())
+	return records, http.Header{"Link": {link}}
 }
 
-// readQuery returns the query parameters of a request for a list, which may be limit, after and the
-// given filters.
-func readQuery(r *http.Request, filters ...string) (url.Values, error) {
-	q, err := url.ParseQuery(r.URL.RawQuery)
+// A query is what the query parameters of a request for a list ask for: at most limit records, with
+// greater ids than after. A filter is zero if it was left out.
+type query struct {
+	limit, after int64
+	status       PetStatus
+	categoryID   int64
+}
+
+// readQuery reads the query parameters of a request for a list that has the given filters.
+func readQuery(r *http.Request, filters ...string) (q query, err error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, newError(invalidParameter,
+		return q, newError(invalidParameter,
 			"The query must consist of percent-encoded name=value pairs joined by &.")
 	}
 	names := append([]string{"limit", "after"}, filters...)
-	for _, name := range slices.Sorted(maps.Keys(q)) { // the same error each time
+	for _, name := range slices.Sorted(maps.Keys(values)) { // the same error each time
 		if !slices.Contains(names, name) {
-			return nil, newError(invalidParameter, "The parameter %.40q is unknown; use one of %s.",
+			return q, newError(invalidParameter, "The parameter %.40q is unknown; use one of %s.",
 				name, strings.Join(names, ", "))
 		}
-		if len(q[name]) > 1 || q.Get(name) == "" {
-			return nil, newError(invalidParameter, "%s must not be repeated or empty.", name)
+		if len(values[name]) > 1 || values.Get(name) == "" {
+			return q, newError(invalidParameter, "%s must not be repeated or empty.", name)
 		}
 	}
-	return q, nil
-}
-
-// integerIn returns an integer in a query, or a default value if it was left out.
-func integerIn(q url.Values, name string, value, low, high int64) (int64, error) {
-	if !q.Has(name) {
-		return value, nil
+	integerOr := func(name string, value, low, high int64) int64 {
+		if !values.Has(name) {
+			return value
+		}
+		n, ok := parseInteger(values.Get(name), low, high)
+		if !ok && err == nil {
+			err = newError(invalidParameter,
+				"%s must be an integer from %d to %d.", name, low, high)
+		}
+		return n
 	}
-	n, ok := parseInteger(q.Get(name), low, high)
-	if !ok {
-		return 0, newError(invalidParameter,
-			"%s must be an integer from %d to %d.", name, low, high)
+	q.limit = integerOr("limit", 20, 1, 100)
+	q.after = integerOr("after", 0, 0, math.MaxInt64)
+	q.categoryID = integerOr("categoryId", 0, 1, math.MaxInt64)
+	q.status = PetStatus(values.Get("status"))
+	if err == nil && q.status != "" && !q.status.valid() {
+		err = newError(invalidParameter, "status must be %s.", aStatus)
 	}
-	return n, nil
+	return q, err
 }
 
 // parseInteger parses an integer in canonical form: not +1, 01 or 1.0.
