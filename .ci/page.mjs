@@ -41,8 +41,9 @@ class Journey {
   // open starts a server, unless there is one, and opens its page with a key.
   async open({ width = 1366, height = 768, key = 'demo-business', path = '/', flags = [], url, ...options } = {}) {
     url ??= (await start('localhost:0', ...flags)).url
-    const page = await this.browser.newPage({ viewport: { width, height }, ...options })
-    page.setDefaultTimeout(20_000)
+    const context = await this.browser.newContext({ viewport: { width, height }, ...options })
+    const page = await context.newPage()
+    page.setDefaultTimeout(45_000)
     page.on('request', request => request.url().startsWith(url) || this.fail(`asks elsewhere: ${request.url()}`))
     page.on('pageerror', error => this.fail(error.stack))
     page.on('console', message => /^Failed to load|Password field/.test(message.text()) || this.fail(message.text()))
@@ -57,7 +58,7 @@ class Journey {
 }
 async function send(panel, outcome) {
   await panel.locator('.send').click()
-  await panel.locator('.outcome', { hasText: outcome }).waitFor()
+  await panel.locator('.answer', { hasText: outcome }).waitFor()
 }
 const press = (place, name) => place.getByRole('button', { name, exact: true }).first().click()
 const texts = locator => locator.allTextContents()
@@ -66,73 +67,93 @@ const isSeen = locator => locator.evaluate(part => {
   const { left, top } = part.getBoundingClientRect()
   return part.contains(document.elementFromPoint(left + 3, top + 3))
 })
+// record notes what a part shows, however short it stands.
+const record = (page, selector) => page.evaluate(selector => {
+  const part = document.querySelector(selector), seen = globalThis.seen = new Set()
+  new MutationObserver(() => seen.add(part.textContent))
+    .observe(part, { subtree: true, childList: true, characterData: true })
+}, selector)
+const recorded = page => page.evaluate(() => [...globalThis.seen])
 const journeys = {
   async 'limits, until a ban'(journey) {
-    const page = await journey.open({ key: 'demo-free' }), first = page.locator('#first')
-    const meter = page.locator('.meter'), outcome = first.locator('.outcome'), many = first.locator('.many')
-    const width = () => meter.locator('i').evaluate(bar => bar.getBoundingClientRect().width), outcomes = new Set()
-    await many.click()
-    while (!await first.getByText('429 Too Many Requests').isVisible()) outcomes.add(await outcome.textContent())
-    journey.check('the outcome changes with each response', outcomes.size > 5)
-    journey.check('a wait', await meter.innerText(), /^Wait \d+\ss\s+Free: 0 of 60 left/)
+    const page = await journey.open({ key: 'demo-free', flags: ['-minute', '30s'] }), first = page.locator('#first')
+    const meter = page.locator('.meter')
+    journey.check('no count before a response', await meter.innerText(), /^Free plan\s+60 in 30\ss$/)
+    await record(page, '#first .answer')
+    await press(first, 'Send until 429')
+    await first.getByText('429 Too Many Requests').waitFor()
+    journey.check('each response is shown', (await recorded(page)).length > 50)
+    journey.check('a wait', await meter.innerText(), /^Wait \d+\ss\s+strike 1 of 10/)
+    journey.check('what it means', await first.locator('.wait').textContent(),
+      /^Wait \d+\ss, then send again\. Strike 1 of 10: the last one within a minute bans the key\.$/)
     await first.getByText('Send anyway').waitFor()
-    const bans = page.locator('#first .many, #errors button').getByText('Send until 403 (bans this key)')
-    journey.check('what comes next is told', await bans.count(), 2)
-    const before = await width()
-    await many.click()
-    await first.getByText('●●●●●○○○○○ 5 of 10 strikes').waitFor()
-    journey.check('the bar drains while it waits', await width() < before)
+    await record(page, '.meter')
+    await press(first, 'Send until 403 (bans this key)')
     await first.getByText('403 Forbidden').waitFor()
-    journey.check('a ban', await meter.innerText(), /^Banned for [45]:\d\d\s+another key still works/)
-    await press(page, 'Pro')
+    journey.check('strikes are counted', (await recorded(page)).join(), /strike 2 of 10[^]*strike 5 of 10[^]*strike 9 of 10/)
+    journey.check('a ban', await meter.innerText(), /^Banned for 2:\d\d\s+other keys work/)
+    await page.waitForFunction(() => document.querySelector('.meter i').getBoundingClientRect().width < 118)
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await other.locator('.meter', { hasText: 'Banned for' }).waitFor()
+    await page.locator('#key').selectOption('demo-pro')
     await send(first, '200 OK')
-    journey.check('another key works', await meter.innerText(), /^299 of 300 left/)
+    journey.check('another key works', await meter.innerText(), /^299 of 300 requests left/)
+    await other.locator('#key').selectOption('demo-pro')
+    journey.check('tabs share what they hear', await other.locator('.meter').innerText(), /^299 of 300 requests left/)
   },
   async 'a first request'(journey) {
     const page = await journey.open({ key: 'demo-free' }), first = page.locator('#first'), meter = page.locator('.meter')
-    journey.check('the limit is known', await meter.innerText(), /^60 of 60 left\s+Free: 60 a minute/)
-    journey.check('the code is on the first screen', await isSeen(first.locator('.code')))
+    journey.check('an example is on the first screen', [await isSeen(first.locator('.code')),
+      await isSeen(first.getByText('Example: ')), await isSeen(first.getByText('"Misty"'))], [true, true, true])
     await send(first, '200 OK')
-    journey.check('the response is on the first screen', await isSeen(first.locator('.response').getByText('"Misty"')))
+    journey.check('the response is on the first screen', await isSeen(first.getByText('"Misty"')))
     await page.locator('.scheme').click()
+    await page.locator('#createPet textarea').fill('{}')
     await page.reload()
     const dark = await page.evaluate(() => document.documentElement.style.colorScheme)
-    journey.check('a reload forgets no limit, and no scheme', dark + await meter.innerText(), /^dark59 of 60 left/)
+    journey.check('a reload forgets no limit, and no scheme', dark + await meter.innerText(), /^dark59 of 60 requests left/)
+    journey.check('nor what was typed', await page.locator('#createPet textarea').inputValue(), '{}')
+    await page.locator('.request').click()
+    await page.locator('#listPets .answer', { hasText: /200 OK.*sent at .*Free/ }).waitFor()
     if (!journey.isChromium) return
     await page.emulateMedia({ media: 'print' })
     const printed = selector => page.locator(selector).locator('visible=true').count()
-    journey.check('on paper, code and examples, and nothing to press', [await printed('.code'),
-      await printed('.example pre') > 12, await printed('button, input, textarea, nav, aside')],
-      [1 + Object.values(api.paths).flatMap(Object.keys).length, true, 0])
+    journey.check('on paper, code and examples, and nothing to press', [await printed('article .code'),
+      await printed('.case pre') > 12, await printed('button, input, textarea, nav, header')],
+      [2 + Object.values(api.paths).flatMap(Object.keys).length, true, 0])
   },
   async 'errors to try'(journey) {
     const page = await journey.open({ path: '/#errors', width: 390, height: 844 })
-    journey.check('every code is explained', await texts(page.locator('#errors td:nth-child(2)')),
+    journey.check('every code is explained', await texts(page.locator('.codes > li > code')),
       api.components.schemas.Error.properties.code.enum)
-    for (const button of await page.locator('#errors td > button:not(:text("until"))').all()) {
-      const row = button.locator('xpath=ancestor::tr'), code = await row.locator('code').first().textContent()
+    for (const button of await page.locator('.codes > li > button:not(:text("until"))').all()) {
+      const row = button.locator('..'), code = await row.getAttribute('id')
       await button.scrollIntoViewIfNeeded()
-      const before = await scrolled(page)
       await button.click()
-      await row.locator('.response').getByText(`"${code}"`).waitFor()
-      journey.check(`${code} is tried in place`, [Math.abs(await scrolled(page) - before) < 2,
-        await isSeen(row.locator('.outcome'))], [true, true])
+      await row.locator('.refused').getByText(`"${code}"`).waitFor()
+      journey.check(`${code} is tried in its row`, [await isSeen(row.locator('.line-of-status')),
+        await page.locator('.codes form').count()], [true, 1])
     }
+    await page.setViewportSize({ width: 1280, height: 720 })
+    await press(page, 'Try 409: in_use')
+    await page.locator('#errors .aside .refused', { hasText: 'in_use' }).waitFor()
+    journey.check('on a wide page they share a place', await page.locator('.codes form').count(), 0)
   },
   async 'operations'(journey) {
-    const page = await journey.open(), panel = id => page.locator(`#${id} .try`), list = panel('listPets')
+    const page = await journey.open(), panel = id => page.locator(`#${id} .panel`), list = panel('listPets')
     const field = (id, name) => panel(id).locator(`[name=${name}]`)
     for (const { operationId, summary, responses } of Object.values(api.paths).flatMap(path => Object.values(path))) {
-      const statuses = await texts(page.locator(`#${operationId} .fold :is(.good, .bad)`))
-      const names = await texts(page.locator(`#${operationId} h4, nav [href="#${operationId}"] > :nth-child(2)`))
+      const statuses = await texts(page.locator(`#${operationId} .more :is(.good, .bad)`))
+      const names = await texts(page.locator(`#${operationId} h3 a, nav [href="#${operationId}"] > span`))
       journey.check(operationId, [names, statuses.sort()], [[summary, summary], Object.keys(responses).sort()])
     }
-    journey.check('labels', await texts(page.locator('main .badge')), ['Deprecated', 'Beta', 'Experimental'])
-    journey.check('one operation has no try-out', await page.locator('.send[hidden]').count(), 1)
+    journey.check('labels', await texts(page.locator('h3 .label')), ['deprecated', 'beta', 'experimental'])
+    journey.check('one operation has no try-out', await page.locator('article > .panel:not(:has(.send))').count(), 1)
     await field('createPet', 'body').fill('{"name": "<img src=x>", "categoryId": 2}')
     await send(panel('createPet'), '201 Created')
-    journey.check('HTML is text', await panel('createPet').locator('.response').textContent(), /"<img src=x>"/)
-    await panel('createPet').locator('dd a').click()
+    journey.check('HTML is text', await panel('createPet').locator('.answer').textContent(), /"<img src=x>"/)
+    await panel('createPet').locator('.ends a').click()
     journey.check('the new record is filled in', [new URL(page.url()).hash, await field('getPet', 'petId').inputValue(),
       await panel('deletePet').locator('.address').textContent()], ['#getPet', '6', '/pets/6'])
     for (const [id, name, value, status] of [['createPet', 'body', '{"name": 1}', '400'],
@@ -141,49 +162,62 @@ const journeys = {
       await send(panel(id), status)
       journey.check(`${id} marks ${value}`, await field(id, name).getAttribute('aria-invalid'), `${status === '400'}`)
     }
-    await field('getPet', 'petId').fill('')
-    await send(panel('getPet'), 'Not sent: petId is required.')
+    for (const [value, outcome] of [['', 'petId is required.'], [' .. ', 'petId cannot be .. in a path.']]) {
+      await field('getPet', 'petId').fill(value)
+      await send(panel('getPet'), outcome)
+    }
+    await press(panel('getPet'), 'Reset')
+    journey.check('a reset brings the example back', await field('getPet', 'petId').inputValue(), '1')
     await field('listPets', 'after').fill('')
     await field('listPets', 'limit').fill('2')
     await send(list, '200 OK')
     await press(list, 'Next page')
-    await list.locator('.response').getByText('"Misty"').waitFor()
-    const row = page.locator('#listPets .fold > details').nth(1), example = list.locator('.example')
-    await row.locator('summary').click()
-    journey.check('a row chooses its example', await example.locator('[aria-pressed=true]').textContent(), '400')
-    await press(row, 'Repeated query parameter')
-    journey.check('a name chooses another', await example.textContent(), /limit must not be repeated/)
-    await row.getByText('Try 400').last().click()
+    await list.locator('.answer').getByText('"Misty"').waitFor()
+    const row = page.locator('#listPets .status').nth(1)
+    await row.locator('summary').first().click()
+    await row.getByText('Repeated query parameter').click()
+    await row.getByText('limit must not be repeated').waitFor()
+    await press(row, 'Try 400: Repeated query parameter')
     await list.getByText('400 Bad Request').waitFor()
-    journey.check('what a mistake adds is seen', await list.locator('.extra').textContent(), '+ ?limit=1&limit=2 ×')
-    await page.locator('.log summary').click()
-    await page.locator('.entry').nth(1).click()
-    await list.getByText(/200 OK.*sent at .*Business/).waitFor()
+    journey.check('what a mistake adds is seen', await list.locator('.address').textContent(), '/pets?limit=1&limit=2')
   },
   async 'a page that never moves by itself'(journey) {
-    const page = await journey.open({ path: '/#listPets' }), panel = page.locator('#listPets .try')
+    const page = await journey.open({ path: '/#listPets' }), panel = page.locator('#listPets .panel')
     await page.route('**/pets', route => sleep(3000).then(() => route.continue()))
     await panel.locator('.send').click()
     await page.mouse.move(500, 400)
     await page.mouse.wheel(0, 3000)
     await sleep(1000) // until the wheel is at rest
     const part = await page.evaluateHandle(() => document.elementFromPoint(500, 400)), { y } = await part.boundingBox()
-    await panel.locator('.outcome', { hasText: '200' }).waitFor({ state: 'attached' })
+    await panel.locator('.answer', { hasText: '200 OK' }).waitFor({ state: 'attached' })
     await sleep(200)
     journey.check('a late response', Math.abs((await part.boundingBox()).y - y) < 2)
-    const row = page.locator('#getPet .fold > details').nth(1)
-    await row.locator('summary').click()
-    await row.getByText('Try 400').scrollIntoViewIfNeeded()
+    const row = page.locator('#getPet .status').nth(1), trial = row.getByText('Try 400')
+    await row.locator('summary').first().click()
+    await row.locator('.case summary').click()
+    await trial.scrollIntoViewIfNeeded()
     await page.waitForURL('**/#getPet')
     const here = await scrolled(page)
-    await row.getByText('Try 400').first().click()
-    await page.locator('#getPet .outcome', { hasText: '400' }).waitFor()
+    await trial.click()
+    await page.locator('#getPet .answer', { hasText: '400' }).waitFor()
     journey.check('an error tried beside its panel', await scrolled(page), here)
     journey.check('no scroller inside a scroller', await page.evaluate(() => {
       for (const details of document.querySelectorAll('main details')) details.open = true
       const parts = [...document.querySelectorAll('main :is(div, pre, textarea, ul)')]
       return parts.filter(part => part.scrollHeight > part.clientHeight + 1).map(part => part.className)
     }), [])
+    await page.evaluate(async () => {
+      const send = n => fetch('/pets', { method: 'POST', headers: { 'X-API-Key': 'demo-enterprise',
+        'Content-Type': 'application/json' }, body: JSON.stringify({ name: `Pet ${n}`, categoryId: 1 }) })
+      for (let n = 0; n < 30; n++) await send(n)
+    })
+    await page.unroute('**/pets')
+    await page.locator('#listPets [name=limit]').fill('100')
+    await send(panel, 'Show all 35')
+    const records = panel.locator('.answer .line')
+    journey.check('a long list is shown in part', await records.count(), 20)
+    await press(panel, 'Show all 35')
+    journey.check('and in whole', await records.count(), 35)
   },
   async 'the keyboard alone'(journey) {
     const page = await journey.open({ width: 1280, height: 720 }), type = key => page.keyboard.press(key), wrong = []
@@ -202,30 +236,40 @@ const journeys = {
     journey.check('Tab goes down the page', [now.isEnd, wrong], [true, []])
     await page.locator('#createCategory textarea').press('Control+Enter')
     await page.locator('#createCategory').getByText('201 Created').waitFor()
-    await page.locator('nav [href="#listInventory"]').press('Enter')
-    await page.locator('nav [href="#listInventory"][aria-current]').waitFor()
+    for (const id of ['listInventory', 'deletePet']) {
+      await page.locator(`nav [href="#${id}"]`).press('Enter')
+      await page.locator(`nav [href="#${id}"][aria-current]`).waitFor()
+      await type('Control+Enter')
+    }
+    await page.locator('#listInventory .answer', { hasText: '200 OK' }).waitFor()
     await type('Tab')
     journey.check('Tab goes on in the article',
-      !journey.isChromium || await page.evaluate(() => document.activeElement.matches('#listInventory *')))
+      !journey.isChromium || await page.evaluate(() => document.activeElement.matches('#deletePet *')))
+    await page.locator('#deletePet [name=petId]').press('Control+Enter')
+    await page.locator('#deletePet .answer', { hasText: '204' }).waitFor()
+    journey.check('a DELETE is sent from its own form only', await page.locator('#first .request:has(.DELETE)').count(), 1)
   },
   async 'every width'(journey) {
     const page = await journey.open({ key: 'demo-enterprise' })
     await send(page.locator('#first'), '200 OK')
-    for (const size of '320x568 360x740 390x844 768x1024 911x512 1093x614 1280x800 1366x768 1920x1080'.split(' ')) {
+    for (const size of '320x568 360x740 390x844 768x1024 911x512 1093x614 1280x720 1366x768 1920x1080'.split(' ')) {
       const [width, height] = size.split('x').map(Number)
       await page.setViewportSize({ width, height })
       journey.check(`at ${size} nothing is cut or too small, and the API is in view`, await page.evaluate(() => {
-        const isCut = part => part.matches('main :is(div, p, td, li, button, h4, summary), nav a, header, header p')
-          && part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1
-        const isSmall = part => part.checkVisibility() && parseFloat(getComputedStyle(part).fontSize) < 12
+        const isCut = part => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1
+          && part.matches('main :is(div, p, td, li, button, h3, summary, pre), nav a, header, header p')
+        const isSmall = part => part.checkVisibility() && parseFloat(getComputedStyle(part).fontSize) < 11.5
         const bad = [...document.querySelectorAll('body *')].filter(part => isCut(part) || isSmall(part))
         const end = document.querySelector('nav [href="#updateInventory"]').getBoundingClientRect().bottom
         const { scrollWidth } = document.documentElement, hasMore = document.querySelectorAll('nav .method').length > 18
-        const fits = scrollWidth <= innerWidth && (innerWidth < 1280 || hasMore || end < innerHeight - 30)
+        const fits = scrollWidth <= innerWidth && (innerWidth < 1280 || hasMore || end < innerHeight)
         return [fits, ...bad.map(part => part.outerHTML.slice(0, 80))]
       }), [true])
     }
-    await page.setViewportSize({ width: 390, height: 844 })
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.goto(`${new URL(page.url()).origin}/#listPets`)
+    await send(page.locator('#listPets'), '200 OK')
+    journey.check('a phone shows the response at once', await isSeen(page.locator('#listPets .answer .line').first()))
     await press(page, 'Menu')
     await page.locator('nav [href="#errors"]').click()
     journey.check('the menu leads on, and closes', await isSeen(page.locator('#errors h2')))
@@ -237,8 +281,8 @@ const journeys = {
     if (!journey.isChromium) return
     const page = await journey.open({ key: 'demo-free' })
     await send(page.locator('#listPets'), '200 OK')
-    await page.locator('#rate_limited').getByText('Send until 429').click()
-    await page.locator('#rate_limited').getByText('429 Too').waitFor()
+    await page.locator('#rate_limited button').click()
+    await page.locator('#errors').getByText('429 Too').waitFor()
     await page.evaluate(readFileSync(join(root, '.ci/node_modules/axe-core/axe.min.js'), 'utf8'))
     for (const [scheme, width] of [['light', 1366], ['dark', 390]]) {
       await page.setViewportSize({ width, height: 800 })
@@ -246,7 +290,8 @@ const journeys = {
         document.documentElement.style.colorScheme = scheme
         for (const details of document.querySelectorAll('details')) details.open = true
         const options = { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } }
-        const found = await globalThis.axe.run({ include: ['header', 'aside', '#overview', '#group-animals'] }, options)
+        const parts = ['header', 'nav', '#overview', '#errors', '#group-animals']
+        const found = await globalThis.axe.run({ include: parts }, options)
         return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)
       }, scheme), [])
     }
@@ -255,39 +300,52 @@ const journeys = {
     const page = await journey.open({ flags: ['-drop', '1/2'] }), panel = page.locator('#createPet')
     await panel.locator('.send').click()
     await panel.getByText('list the records before you send it again').waitFor()
-    journey.check('the log says so', await page.locator('.entry').textContent(), /^POST\/petsno response/)
+    journey.check('the log says so', await page.locator('.request').textContent(), /^POST\/petsno response/)
     await send(panel, '201 Created')
+    await page.route('**/pets', () => {}) // which answers nothing
+    await press(panel, 'Send')
+    await press(panel, 'Stop')
+    await panel.getByText('You stopped waiting.').waitFor()
   },
   async 'a server with a keys file, that ends and starts again'(journey) {
     const keys = join(temp, `${journey.isChromium}.json`), flags = ['-keys', keys]
     writeFileSync(keys, '[{"key": "only-mine", "plan": "enterprise", "perMinute": 4, "perDay": 1000}]')
     const { url, stop } = await start('localhost:0', ...flags), page = await journey.open({ url, key: 'demo-pro' })
-    const first = page.locator('#first'), key = page.locator('#key')
+    const first = page.locator('#first'), key = page.locator('.own'), meter = page.locator('.meter')
+    journey.check('a key of demo is gone', [await key.inputValue(), await meter.innerText()], ['', 'Enter your API key'])
+    await key.fill('wrong')
     await send(first, '401 Unauthorized')
-    journey.check('a key of demo is gone, and its field marked', await key.getAttribute('aria-invalid'), 'true')
+    journey.check('an unknown key is marked', [await key.getAttribute('aria-invalid'), await meter.innerText()],
+      ['true', 'Unknown key'])
     await key.fill('only-mine')
     await send(first, '200 OK')
     journey.check('its limit, but not itself, is shown', await page.locator('body').innerText(),
-      /^(?=[^]*3 of 4 left)((?!only-mine)[^])*$/)
+      /^(?=[^]*3 of 4 requests left)((?!only-mine)[^])*$/)
     await press(first, 'Send until 429')
     await first.getByText('429 Too Many Requests').waitFor()
     await stop()
-    await press(first, 'Send') // the page asks each second of a wait
+    await meter.getByText('No server').waitFor() // the page asks each second of a wait
+    await press(first, 'Send')
     await first.getByText('The server cannot be reached').waitFor()
     await start(new URL(url).host, ...flags)
+    await meter.getByText('Your key').waitFor()
     await send(first, '200 OK')
   },
   async 'code that runs'(journey) {
     if (!journey.isChromium) return
     const page = await journey.open({ permissions: ['clipboard-read', 'clipboard-write'] })
-    const panel = page.locator('#createPet .try'), name = `D'Artagnan $HOME "!" \\ \`é\``, go = join(temp, 'main.go')
+    const panel = page.locator('#createPet .panel'), name = `D'Artagnan $HOME "!" \\ \`é\``, go = join(temp, 'main.go')
+    let last = ''
     const runners = { curl: ['bash'], JavaScript: ['node'], Python: ['python3'], Go: ['go', 'run'] }
     await panel.locator('[name=body]').fill(JSON.stringify({ name, categoryId: 2 }, null, 2))
     for (const [language, [command, ...args]] of Object.entries(runners)) {
       await press(panel, language)
-      await panel.locator('.sample .copy').click()
-      await panel.locator('.sample').getByText('Copied').waitFor()
-      writeFileSync(go, await page.evaluate(() => navigator.clipboard.readText()))
+      await panel.locator('.tabs .copy').click()
+      const copied = await page.waitForFunction(async last => {
+        const text = await navigator.clipboard.readText()
+        return text !== last && text
+      }, last)
+      writeFileSync(go, last = await copied.jsonValue())
       const output = execFileSync(command, [...args, go], { encoding: 'utf8', stdio: 'pipe' })
       journey.check(language, [output.includes('201'), JSON.parse(output.match(/\{"id.*\}/)[0]).name], [true, name])
     }

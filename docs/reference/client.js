@@ -1,7 +1,7 @@
 // Makes a request of what a form holds and sends it, once or until a status comes. Nothing here touches the page.
-import { checkServer, measure, reading } from './limits.js'
+import { checkServer, measure, reading, second } from './limits.js'
 
-// makeRequest takes the values of the inputs, and what a mistake adds that no input can hold.
+// makeRequest takes the values of the inputs, and the query and the headers that a mistake adds.
 export function makeRequest({ path, method, inputs }, values, key, added) {
   const query = new URLSearchParams(added?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
   let target = path
@@ -14,41 +14,43 @@ export function makeRequest({ path, method, inputs }, values, key, added) {
   }
   if (query.size) target += `?${query}`
   Object.assign(headers, added?.headers)
-  return { method: added?.method ?? method, target, url: location.origin + target, headers, body: values.body }
+  return { method, target, url: location.origin + target, headers, body: values.body }
 }
 
 const gone = 'The server cannot be reached; check that it is running.', lost = 'The response was lost. Send again.'
 const unsure = 'The request may have been carried out: list the records before you send it again.'
-export async function call({ target, url, ...options }) {
-  const start = Date.now(), sent = { method: options.method, path: target }
+export async function call({ target, url, ...options }, stop) {
+  const start = Date.now(), sent = { method: options.method, target }
   try {
-    const signal = AbortSignal.timeout(30_000)
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(30_000)])
     const response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal })
     const { status, statusText, headers } = response, body = await response.clone().json().catch(() => response.text())
     measure(options.headers.Authorization?.slice('Bearer '.length) ?? '', { status, headers, body })
-    return { ...sent, status, statusText, headers, body, took: Math.max(1, Date.now() - start) }
+    return { ...sent, status, statusText, headers: [...headers], body, took: Math.max(1, Date.now() - start) }
   } catch (error) {
-    if (error.name === 'TimeoutError') return { ...sent, failure: 'It took more than 30 seconds.' }
-    return { ...sent, failure: !await checkServer() ? gone : sent.method === 'GET' ? lost : unsure }
+    const why = { AbortError: 'You stopped waiting. ', TimeoutError: 'It took more than 30 seconds. ' }[error.name]
+    const isRead = sent.method === 'GET'
+    if (why) return { ...sent, failure: why + (isRead ? '' : unsure) }
+    return { ...sent, failure: !await checkServer() ? gone : isRead ? lost : unsure }
   }
 }
 const sleep = ms => new Promise(resolve => { setTimeout(resolve, ms) })
 const pause = (ms, signal) => Promise.race([sleep(ms), new Promise(resolve => { signal.onabort = resolve })])
 // repeat sends until the status comes. It ends before that if it is stopped, if another refusal comes, or if a new
-// window begins. Once the key is refused, each second is a strike, and the tenth is a ban.
+// window begins. Once the key is refused, each second of the limits is a strike, and the tenth in a minute is a ban.
 export async function repeat(send, { until, key, signal, tell }) {
   for (let count = 1, isRefused = false; ; count++) {
     const before = reading(key), entry = { ...await send(), count }, { status } = entry
-    const { left, until: end } = reading(key), finish = note => ({ ...entry, note })
-    if (status === until || entry.failure === gone || [401, 403].includes(status)) return finish()
-    if (isRefused && status !== 429) return finish('A new window began, so the strikes were cleared.')
+    const { left, strikes, until: end } = reading(key), finish = note => ({ ...entry, note })
+    if (status === until || !status || [401, 403].includes(status)) return finish()
+    if (isRefused && (status !== 429 || strikes < before.strikes))
+      return finish('A new minute began, so the strikes were cleared.')
     isRefused ||= status === 429
-    if (status && count > 1 && left >= before.left && !isRefused)
-      return finish('A new window began before the limit was reached.')
+    if (count > 1 && left >= before.left && !isRefused) return finish('A new window began before the limit was reached.')
     if (until === 503 && count === 10) return finish('No 503 came. Start the server with -fail 1/2 to see one.')
     tell(entry)
     const ms = end - 1000 - Date.now() // the server rounds the end up
-    if (isRefused && until === 403) await pause(1050, signal)
+    if (isRefused && until === 403) await pause(second + 50, signal)
     else if (ms / left > 36) await pause(Math.min(40, ms / left / 4), signal) // so that one can watch it
     if (signal.aborted || (isRefused && until !== 403)) return finish()
   }

@@ -1,40 +1,48 @@
-// Draws JSON and code in color, each in a box with a button that copies it.
-import { button, el } from './draw.js'
+// Draws JSON and code in color.
+import { button, el, printNumber } from './draw.js'
 import { samples } from './samples.js'
-import { changes, demoKeys, drawChoices, settings } from './settings.js'
+import { changes, demoOf, drawLanguages, settings } from './settings.js'
 
-const words = 'true|false|null|curl|package|import|from|func|if|return|const|await|async|print|nil'
-const tokens = RegExp(`("(?:[^"\\\\\\n]|\\\\.)*"|'[^']*'|\`[^\`]*\`|-?\\b\\d[\\d.eE+-]*\\b|\\b(?:${words})\\b)`)
-const kindOf = (token, rest) => /\w/.test(token[0]) || token[0] === '-' ? (/\d/.test(token) ? 'number' : 'word')
-  : rest.startsWith(':') ? 'name' : 'text'
+const tokens = /("(?:[^"\\\n]|\\.)*"|'[^']*'|`[^`]*`|-?\b\d[\d.eE+-]*\b)/
+const kindOf = (token, rest) => /\d/.test(token[0]) || token[0] === '-' ? 'number' : rest.startsWith(':') ? '' : 'text'
 const color = text => text.split(tokens).map((part, i, parts) =>
   i % 2 ? el('span', { class: kindOf(part, parts[i + 1]) }, part) : part)
+const drawLines = text => text.split('\n').map(line => el('span', { class: 'line' }, ...color(line)))
 
-// drawJSON gives each record of a list one line. A line hangs where it is too long for the screen.
-export function drawJSON(value) {
-  const printField = ([name, content]) => `"${name}":${JSON.stringify(content)}`
-  const printRecord = record => `{${Object.entries(record).map(printField).join(', ')}}`
-  const text = Array.isArray(value) && value.length
-    ? `[\n  ${value.map(printRecord).join(',\n  ')}\n]` : JSON.stringify(value, null, 2)
-  return box(el('pre', {}, ...text.split('\n').map(line => el('span', { class: 'line' }, ...color(line)))), () => text)
-}
-// drawSample returns the code of a request in the chosen language, and a function that draws it anew. A key of a keys
-// file is not shown, but copied.
-export function drawSample(requestWith) {
-  const codeWith = key => samples[settings.language](requestWith(key))
-  const pre = el('pre', { class: 'code', tabindex: '0', role: 'group', 'aria-label': 'Code' })
-  const languages = el('div', { class: 'choices', role: 'group', 'aria-label': 'Language' })
-  const shownKey = () => demoKeys.length ? settings.key : '•'.repeat(settings.key.length)
-  const draw = () => pre.replaceChildren(...color(codeWith(shownKey())))
-  changes.addEventListener('language', draw)
-  drawChoices(languages, 'language')
-  return { parts: [languages, box(pre, () => codeWith(settings.key))], draw }
-}
-// box adds a button that copies, where the browser has a clipboard: on localhost, and over HTTPS.
-function box(pre, textOf) {
+export function drawCopy(textOf) { // browsers have a clipboard on localhost, and over HTTPS
   const copy = button('Copy', async () => {
     copy.textContent = await navigator.clipboard.writeText(textOf()).then(() => 'Copied', () => 'Not copied')
     setTimeout(() => { copy.textContent = 'Copy' }, 2000)
-  }, 'copy quiet')
-  return el('div', { class: 'box' }, navigator.clipboard ? copy : '', pre)
+  }, 'copy link')
+  copy.hidden = !navigator.clipboard
+  return copy
+}
+
+const printPairs = record => Object.entries(record).map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
+const isList = value => Array.isArray(value) && value.length > 0
+// printJSON gives each record of a list one line, and drawJSON breaks it between fields where it is too long.
+export const printJSON = value => isList(value)
+  ? `[\n  ${value.map(record => `{${printPairs(record).join(', ')}}`).join(',\n  ')}\n]` : JSON.stringify(value, null, 2)
+const drawRecord = (record, i, { length }) => el('span', { class: 'line' }, '  {', ...printPairs(record).flatMap((pair, at, { length: pairs }) =>
+  [at ? ' ' : '', el('span', { class: 'pair' }, ...color(pair), at < pairs - 1 ? ',' : i < length - 1 ? '},' : '}')]))
+export function drawJSON(value) {
+  const pre = el('pre'), draw = list => pre.replaceChildren('[', ...list.map(drawRecord), ']')
+  if (!isList(value)) return [el('pre', {}, ...drawLines(printJSON(value)))]
+  draw(value.slice(0, 20))
+  const more = button(`Show all ${printNumber(value.length)}`, () => { draw(value); more.remove() }, 'more link')
+  return value.length > 20 ? [pre, more] : [pre]
+}
+
+// drawSample returns the code of a request in the chosen language, and a function that draws it anew. A key of a keys
+// file is copied, but not shown.
+export function drawSample(requestFor) {
+  const codeFor = key => samples[settings.language](requestFor(key || 'KEY'))
+  const shorten = code => code.replace(/x{99,}/g, letters => `${letters.slice(0, 20)}… ${printNumber(letters.length)} letters`)
+  const pre = el('pre', { class: 'code' })
+  const draw = () => pre.replaceChildren(...drawLines(shorten(codeFor(
+    demoOf(settings.key) ? settings.key : '•'.repeat(settings.key.length)))))
+  const languages = el('div', { class: 'tabs', role: 'group', 'aria-label': 'Language' }, ...drawLanguages())
+  languages.append(drawCopy(() => codeFor(settings.key)))
+  changes.addEventListener('language', draw)
+  return { parts: [languages, pre], draw }
 }

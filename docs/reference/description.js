@@ -18,20 +18,29 @@ export const operations = Object.entries(api.paths).flatMap(([path, item]) => Ob
   .map(([method, { parameters = [], requestBody, ...operation }]) => {
     const body = requestBody && { ...requestBody, ...contentOf(requestBody), name: 'body', in: 'body' }
     const inputs = [...parameters, body].filter(Boolean).map(resolve)
-    return { ...operation, path, method: method.toUpperCase(), inputs, body }
+    return { ...operation, path, method: method.toUpperCase(), inputs, body, canSend: !operation['x-hideTryItPanel'] }
   }))
 const isShared = status => operations.every(({ responses }) =>
   JSON.stringify(responses[status]) === JSON.stringify(operations[0].responses[status]))
 export const sharedStatuses = Object.keys(operations[0].responses).filter(isShared)
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
 const responses = operations.flatMap(operation => Object.values(operation.responses).map(resolve))
-export const headerNames = [...new Set(['Allow', ...responses.flatMap(({ headers = {} }) => Object.keys(headers))])]
+export const headerNames = [...new Set(responses.flatMap(({ headers = {} }) => Object.keys(headers)))]
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 
 // The prose of the description: an introduction, and what stands under each "## " heading.
 const [introduction, ...sections] = api.info.description.split(/\n\n## /)
-export const proseOf = Object.fromEntries(sections.map(section => section.split(/\n\n([^]*)/)))
 export { introduction }
+export const proseOf = Object.fromEntries(sections.map(section => section.split(/\n\n([^]*)/)))
+// codes are those of errors, each with its status and the first example that can be tried, and of which operation.
+export const codes = Object.entries(api.components.schemas.Error.properties.code['x-enumDescriptions'])
+  .map(([code, description]) => {
+    const [status, ...sentences] = description.split('. ')
+    const trials = operations.filter(({ canSend }) => canSend).flatMap(operation =>
+      examplesOf(resolve(operation.responses[status] ?? {})).map(example => ({ operation, example })))
+    const trial = trials.find(({ example }) => example.value.code === code && example['x-try'])
+    return { code, status, text: sentences.join('. '), trial }
+  })
 // operationAt finds the operation that a path such as /pets/6 leads to, and the values of its path parameters.
 export const operationAt = path => operations.map(operation => ({
   operation, values: path.match(RegExp(`^${operation.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`))?.groups,

@@ -8,23 +8,26 @@ export function el(name, attributes = {}, ...children) {
   element.append(...children)
   return element
 }
-export const button = (text, onclick, kind = 'quiet') =>
+export const button = (text, onclick, kind = 'link') =>
   Object.assign(el('button', { type: 'button', class: kind }, text), { onclick })
 export const link = (id, ...content) => el('a', { href: `#${id}` }, ...content)
 export const drawMethod = method => el('b', { class: `method ${method}` }, method)
 export const drawStatus = (status, text = status) => el('b', { class: status < 400 ? 'good' : 'bad' }, text)
+export const announce = text => setText($('[role=status]'), text) // to a screen reader
 
-// fold draws a part of an operation, which is folded on a phone.
-export const fold = (title, ...content) => innerWidth < 640
-  ? el('details', { class: 'fold' }, el('summary', {}, title), ...content)
-  : el('div', { class: 'fold' }, el('h5', {}, title), ...content)
-
-const drawCode = text => el('code', text.length < 20 ? { class: 'short' } : {}, text) // which no line breaks
-export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? drawCode(part) : part)
-// prose draws paragraphs with `code`.
+// inline and prose draw what the description has of Markdown: paragraphs and `code`.
+export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? el('code', {}, part) : part)
 export const prose = (text = '') => text.split('\n\n').filter(Boolean).map(part => el('p', {}, ...inline(part)))
-// drawTable takes the contents of each cell.
 export function drawTable(head, rows) {
-  const drawRow = kind => cells => el('tr', {}, ...cells.map(content => el(kind, {}, ...content)))
-  return el('table', {}, el('thead', {}, drawRow('th')(head.map(title => [title]))), el('tbody', {}, ...rows.map(drawRow('td'))))
+  const drawRow = kind => cells => el('tr', {}, ...cells.map(cell => el(kind, {}, cell)))
+  return el('table', {}, el('thead', {}, drawRow('th')(head)), el('tbody', {}, ...rows.map(drawRow('td'))))
+}
+
+export const wide = matchMedia('(width >= 75rem)') // where a panel stands beside the text
+export const capitalize = text => text[0].toUpperCase() + text.slice(1)
+export const printNumber = number => number.toLocaleString('en')
+export function printDuration(ms) {
+  const seconds = Math.max(1, Math.ceil(ms / 1000))
+  if (seconds >= 3600) return `${Math.ceil(seconds / 3600)}\xa0h`
+  return seconds < 100 ? `${seconds}\xa0s` : `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }

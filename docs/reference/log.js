@@ -1,16 +1,14 @@
-// The list of recent requests. Equal ones that follow each other are one row, with their count.
-import { $, button, drawMethod, drawStatus, el } from './draw.js'
+// The recent requests, of which equal ones that follow each other are one. The session keeps them for a reload.
+import { recall, remember } from './settings.js'
 
-const rows = $('.log ol')
-let last
-// logRequest notes a response, what was sent for it, and whose key it was: its plan, never the key.
-export function logRequest({ method, path, status = 'no response', plan, time }, sent, restore) {
-  const identity = JSON.stringify([method, path, status, plan, sent])
-  const count = last?.identity === identity ? last.count + 1 : 1, row = button(drawMethod(method), restore, 'entry')
-  if (count > 1) rows.firstChild.remove()
-  last = { identity, count }
-  row.append(el('span', {}, path), drawStatus(status), count > 1 ? `×${count}` : '', el('small', {}, plan))
-  row.title = `${path}, ${time}`
-  rows.prepend(el('li', {}, row))
-  rows.children[50]?.remove()
+export let requests = recall('sessionStorage', 'requests') ?? []
+export const newRequest = new EventTarget()
+// log takes what was sent, whose key it was (its plan, never the key) and what came.
+export function log(request) {
+  const same = ({ operationId, values, added, plan, entry: { status } }) =>
+    JSON.stringify([operationId, values, added, plan, status])
+  const isSame = requests[0] && same(requests[0]) === same(request), times = isSame ? requests[0].times + 1 : 1
+  requests = [{ ...request, times }, ...requests.slice(isSame ? 1 : 0, 12)].slice(0, 12)
+  remember('sessionStorage', 'requests', requests)
+  newRequest.dispatchEvent(new Event('change'))
 }

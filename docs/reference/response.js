@@ -1,39 +1,31 @@
-// Draws a response, and before there is one, an example of each.
-import { drawJSON } from './code.js'
-import { examplesOf, headerNames, operationAt, ownStatuses, resolve } from './description.js'
-import { button, drawStatus, el, link } from './draw.js'
+// Draws what came of a request or, before there is one, an example: a line with the status, and what stands below it.
+import { drawCopy, drawJSON, printJSON } from './code.js'
+import { headerNames, operationAt } from './description.js'
+import { button, drawStatus, el, inline, link } from './draw.js'
 
-const drawBody = body => body === '' ? el('p', {}, 'The response has no body.') : drawJSON(body)
+const drawBody = body => body === '' ? [el('p', {}, 'The response has no body.')] : drawJSON(body)
+const drawLine = (head, words, ...ends) => el('div', { class: 'line-of-status' }, head, ...words.filter(Boolean)
+  .map(word => el('span', {}, word)), el('span', { class: 'ends' }, ...ends))
 
-// drawExamples returns elements that show one example, and a function that chooses it by its status, and its number.
-export function drawExamples(operation) {
-  const statuses = ownStatuses(operation), shown = el('div')
-  const choices = el('div', { class: 'choices', role: 'group', 'aria-label': 'Status' })
-  function choose(status, number = 0) {
-    const { summary = '', value = '' } = examplesOf(resolve(operation.responses[status]))[number] ?? {}
-    for (const choice of choices.children) choice.ariaPressed = choice.value === status
-    shown.replaceChildren(el('p', {}, summary), drawBody(value))
-  }
-  choices.append(...statuses.map(status =>
-    Object.assign(button(drawStatus(status), () => choose(status), ''), { value: status })))
-  choose(statuses[0])
-  return { parts: [choices, shown], choose }
-}
+export const drawExample = ({ summary, value = '' }, status, canSend) => [
+  drawLine(drawStatus(status), [`Example: ${summary}`], drawCopy(() => printJSON(value))),
+  ...canSend ? [] : [el('p', {}, 'Its try-out is turned off in the description. Run the code instead.')],
+  ...drawBody(value)]
 
-export function drawOutcome({ unsent, failure, status, statusText, took, count, note, sentAt, plan }) {
-  if (unsent) return [`Not sent: ${unsent}.`]
-  const head = drawStatus(failure ? 'none' : status, failure ? 'No response' : `${status} ${statusText}`)
-  const more = [status && `${took}\xa0ms`, count && `request\xa0${count}`, sentAt && `sent at ${sentAt}`, plan]
-  return [head, ...more.filter(Boolean).map(part => ` · ${part}`), el('span', {}, failure ?? note ?? '')]
-}
-
-// drawAnswer shows the headers, of which two lead on (to the next page, and to the new record), and the body.
-export function drawAnswer({ headers, body }, turnTo, goTo) {
-  const page = headers.get('Link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1], leads = {}
-  const target = operationAt(headers.get('Location') ?? ''), { operationId, summary } = target?.operation ?? {}
-  if (page) leads.Link = button('Next page', () => turnTo(new URLSearchParams(page)), 'next quiet')
-  if (target) leads.Location = Object.assign(link(operationId, summary), { onclick: () => goTo(target) })
-  const rows = headerNames.filter(name => headers.has(name)).flatMap(name =>
-    [el('dt', {}, name), el('dd', {}, headers.get(name), ' ', leads[name] ?? '')])
-  return [el('dl', {}, ...rows), drawBody(body)]
+// drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
+export function drawResponse({ unsent, failure, status, statusText, headers, body, took, count, note, sentAt, plan },
+  wait, turnTo, goTo) {
+  const words = [took && `${took}\xa0ms`, count && `request\xa0${count}`, sentAt && `sent at ${sentAt}`, sentAt && plan]
+  const drawText = text => text ? [el('p', {}, ...inline(text))] : []
+  if (unsent) return [drawLine(drawStatus('none', 'Not sent'), []), ...drawText(unsent)]
+  if (failure) return [drawLine(drawStatus('none', 'No response'), words), ...drawText(failure)]
+  const named = new Map(headers.map(([name, value]) => [name, value])), ends = [drawCopy(() => printJSON(body))]
+  const page = named.get('link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
+  const target = operationAt(named.get('location') ?? ''), { operationId, summary } = target?.operation ?? {}
+  if (page) ends.unshift(button('Next page', () => turnTo(new URLSearchParams(page)), 'next link'))
+  if (target) ends.unshift(Object.assign(link(operationId, summary), { onclick: () => goTo(target) }))
+  const rows = headerNames.filter(name => named.has(name.toLowerCase())).flatMap(name =>
+    [el('dt', {}, name), el('dd', {}, named.get(name.toLowerCase()))])
+  return [drawLine(drawStatus(status, `${status} ${statusText}`), words, ...ends), wait, ...drawText(note),
+    ...drawText(status >= 400 && body.message), ...drawBody(body), el('dl', {}, ...rows)]
 }

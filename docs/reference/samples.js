@@ -10,13 +10,15 @@ export const samples = {
     const quote = text => `'${text.replaceAll("'", `'\\''`)}'` // a shell cannot escape within single quotes
     const lines = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`)
     if (body !== undefined) lines.push(`--data-raw ${quote(body)}`)
-    return [method === 'GET' ? 'curl -i' : `curl -i -X ${method}`, quote(url), ...lines].join(' \\\n  ')
+    return [`curl -i ${method === 'GET' ? '' : `-X ${method} `}${quote(url)}`, ...lines].join(' \\\n  ')
   },
   JavaScript: ({ method, url, headers, body }) => `fetch("${url}", {
   method: "${method}",
   headers: ${object(headers)},${body === undefined ? '' : `
   body: ${literal(body, '`', /[`\\$]/)},`}
-}).then(async response => console.log(response.status, await response.text()))`,
+}).then(async response => {
+  console.log(response.status, await response.text())
+})`,
   Python: ({ method, url, headers, body }) => `from http import client
 
 connection = client.${url.startsWith('https') ? 'HTTPSConnection' : 'HTTPConnection'}("${new URL(url).host}")
@@ -25,10 +27,14 @@ connection.request("${method}", "${url.slice(new URL(url).origin.length)}",
   body=${literal(body, "'''", /'|\\/)}.encode()`})
 response = connection.getresponse()
 print(response.status, response.read().decode())`,
-  Go: ({ method, url, headers, body = '' }) => `package main\n
-import (\n\t"log"\n\t"net/http"\n\t"os"\n\t"strings"\n)\n
+  Go: ({ method, url, headers, body }) => `package main
+
+import (\n\t"log"\n\t"net/http"\n\t"os"${body === undefined ? '' : '\n\t"strings"'}\n)
+
 func main() {
-	request, err := http.NewRequest("${method}", "${url}", strings.NewReader(${literal(body, '`', /`/)}))${goCheck}${
+	request, err := http.NewRequest("${method}",
+		"${url}",
+		${body === undefined ? 'nil' : `strings.NewReader(${literal(body, '`', /`/)})`})${goCheck}${
     Object.entries(headers).map(([name, to]) => `\n\trequest.Header.Set("${name}", ${JSON.stringify(to)})`).join('')}
 	response, err := http.DefaultClient.Do(request)${goCheck}
 	response.Write(os.Stdout)

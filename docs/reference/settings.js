@@ -1,8 +1,10 @@
 // What is chosen for the page, and kept by the browser: a key for the session only.
-import demoKeys from '/docs/keys.json' with { type: 'json' } // none if the server has a keys file
+import config from '/docs/keys.json' with { type: 'json' }
 import { button } from './draw.js'
 import { samples } from './samples.js'
-export { demoKeys }
+
+export const { minute, keys: demoKeys } = config
+export const demoOf = key => demoKeys.find(demo => demo.key === key)
 
 // The browser keeps things under names of the page's own. It may forbid that; the page then works without.
 export function recall(storage, name) {
@@ -12,28 +14,21 @@ export function remember(storage, name, value) {
   try { globalThis[storage].setItem(`petstore.${name}`, JSON.stringify(value)) } catch {}
 }
 
-const choices = { // the first is the default; a key may also be any other text
-  key: [...demoKeys.map(({ key }) => key), ''], language: Object.keys(samples),
-  scheme: ['', 'light', 'dark'],
-}
-const storageOf = setting => setting === 'key' ? 'sessionStorage' : 'localStorage'
-export const settings = {}, changes = new EventTarget() // each change is an event with the name of its setting
-for (const [setting, known] of Object.entries(choices)) {
-  const value = recall(storageOf(setting), setting), isOwnKey = setting === 'key' && value && !/^demo-/.test(value)
-  settings[setting] = known.includes(value) || isOwnKey ? value : known[0]
-}
+const storages = { key: 'sessionStorage', language: 'localStorage', scheme: 'localStorage' }
+export const settings = { key: demoKeys[0]?.key ?? '', language: 'curl', scheme: '' }
+export const changes = new EventTarget() // each change is an event with the name of its setting
+for (const [setting, storage] of Object.entries(storages)) settings[setting] = recall(storage, setting) ?? settings[setting]
+if (/^demo-/.test(settings.key) && !demoOf(settings.key)) settings.key = '' // the server has a keys file now
 
 export function choose(setting, value) {
   settings[setting] = value
-  remember(storageOf(setting), setting, value)
+  remember(storages[setting], setting, value)
   changes.dispatchEvent(new Event(setting))
 }
-export function drawChoices(group, setting, nameOf = value => value) {
-  for (const value of choices[setting].filter(Boolean)) {
-    const choice = button(nameOf(value), () => choose(setting, value), '')
-    const mark = () => { choice.ariaPressed = value === settings[setting] }
-    changes.addEventListener(setting, mark)
-    mark()
-    group.append(choice)
-  }
-}
+export const drawLanguages = () => Object.keys(samples).map(language => {
+  const choice = button(language, () => choose('language', language), 'tab')
+  const mark = () => { choice.ariaPressed = language === settings.language }
+  changes.addEventListener('language', mark)
+  mark()
+  return choice
+})
