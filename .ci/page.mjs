@@ -120,25 +120,26 @@ const journeys = {
     await page.emulateMedia({ media: 'print' })
     const printed = selector => page.locator(selector).locator('visible=true').count()
     journey.check('on paper, code and examples, and nothing to press', [await printed('article .code'),
-      await printed('.case pre') > 12, await printed('button, input, textarea, nav, header')],
+      await printed('.answer pre') > 12, await printed('button:not(.demo), input, textarea, nav, header')],
       [2 + Object.values(api.paths).flatMap(Object.keys).length, true, 0])
   },
   async 'errors to try'(journey) {
     const page = await journey.open({ path: '/#errors', width: 390, height: 844 })
-    journey.check('every code is explained', await texts(page.locator('.codes > li > code')),
+    journey.check('every code is explained', await texts(page.locator('.codes li > div > code')),
       api.components.schemas.Error.properties.code.enum)
-    for (const button of await page.locator('.codes > li > button:not(:text("until"))').all()) {
-      const row = button.locator('..'), code = await row.getAttribute('id')
+    for (const button of await page.locator('.codes li > div > button:not(:text("until"))').all()) {
+      const row = button.locator('../..'), code = await row.getAttribute('id')
       await button.scrollIntoViewIfNeeded()
       await button.click()
       await row.locator('.refused').getByText(`"${code}"`).waitFor()
-      journey.check(`${code} is tried in its row`, [await isSeen(row.locator('.line-of-status')),
+      journey.check(`${code} is tried in its row`, [await isSeen(row.locator('.status-line')),
         await page.locator('.codes form').count()], [true, 1])
     }
     await page.setViewportSize({ width: 1280, height: 720 })
     await press(page, 'Try 409: in_use')
-    await page.locator('#errors .aside .refused', { hasText: 'in_use' }).waitFor()
-    journey.check('on a wide page they share a place', await page.locator('.codes form').count(), 0)
+    await page.locator('.codes .refused', { hasText: 'in_use' }).waitFor()
+    journey.check('on a wide page the panel stands beside', await page.locator('.codes form').evaluate(form =>
+      form.getBoundingClientRect().left > document.querySelector('.codes p').getBoundingClientRect().right))
   },
   async 'operations'(journey) {
     const page = await journey.open(), panel = id => page.locator(`#${id} .panel`), list = panel('listPets')
@@ -312,7 +313,7 @@ const journeys = {
     writeFileSync(keys, '[{"key": "only-mine", "plan": "enterprise", "perMinute": 4, "perDay": 1000}]')
     const { url, stop } = await start('localhost:0', ...flags), page = await journey.open({ url, key: 'demo-pro' })
     const first = page.locator('#first'), key = page.locator('.own'), meter = page.locator('.meter')
-    journey.check('a key of demo is gone', [await key.inputValue(), await meter.innerText()], ['', 'Enter your API key'])
+    journey.check('a key of demo is gone', [await key.inputValue(), await meter.innerText()], ['', 'No key'])
     await key.fill('wrong')
     await send(first, '401 Unauthorized')
     journey.check('an unknown key is marked', [await key.getAttribute('aria-invalid'), await meter.innerText()],

@@ -1,6 +1,5 @@
 // Makes a request of what a form holds and sends it, once or until a status comes. Nothing here touches the page.
 import { checkServer, measure, reading, second } from './limits.js'
-
 // makeRequest takes the values of the inputs, and the query and the headers that a mistake adds.
 export function makeRequest({ path, method, inputs }, values, key, added) {
   const query = new URLSearchParams(added?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
@@ -34,8 +33,7 @@ export async function call({ target, url, ...options }, stop) {
     return { ...sent, failure: !await checkServer() ? gone : isRead ? lost : unsure }
   }
 }
-const sleep = ms => new Promise(resolve => { setTimeout(resolve, ms) })
-const pause = (ms, signal) => Promise.race([sleep(ms), new Promise(resolve => { signal.onabort = resolve })])
+const pause = (ms, signal) => new Promise(resolve => { setTimeout(signal.onabort = resolve, ms) })
 // repeat sends until the status comes. It ends before that if it is stopped, if another refusal comes, or if a new
 // window begins. Once the key is refused, each second of the limits is a strike, and the tenth in a minute is a ban.
 export async function repeat(send, { until, key, signal, tell }) {
@@ -46,7 +44,7 @@ export async function repeat(send, { until, key, signal, tell }) {
     if (isRefused && (status !== 429 || strikes < before.strikes))
       return finish('A new minute began, so the strikes were cleared.')
     isRefused ||= status === 429
-    if (count > 1 && left >= before.left && !isRefused) return finish('A new window began before the limit was reached.')
+    if (count > 1 && left >= before.left && !isRefused) return finish('A new minute began before the limit.')
     if (until === 503 && count === 10) return finish('No 503 came. Start the server with -fail 1/2 to see one.')
     tell(entry)
     const ms = end - 1000 - Date.now() // the server rounds the end up

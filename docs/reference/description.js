@@ -1,15 +1,13 @@
 // Reads the OpenAPI description. Nothing here touches the page or the network.
 import api from '/openapi.json' with { type: 'json' }
 export { api }
-
 // resolve follows $ref and merges allOf, so that everything else sees plain schemas.
 export function resolve(node) {
   if (node.$ref) return resolve(node.$ref.slice(2).split('/').reduce((at, name) => at[name], api))
   if (!node.allOf) return node
-  const parts = [...node.allOf.map(resolve), { ...node, allOf: undefined }], properties = {}
-  for (const [name, schema] of parts.flatMap(part => Object.entries(part.properties ?? {})))
-    properties[name] = properties[name] ? { allOf: [properties[name], schema] } : schema
-  return Object.assign({}, ...parts, { required: parts.flatMap(part => part.required ?? []), properties })
+  const parts = [...node.allOf.map(resolve), node]
+  return Object.assign({}, ...parts, { required: parts.flatMap(part => part.required ?? []),
+    properties: Object.assign({}, ...parts.map(part => part.properties)) })
 }
 export const contentOf = message => Object.values(message.content ?? {})[0] ?? {}
 export const examplesOf = message => Object.values(contentOf(message).examples ?? {}).map(resolve)
@@ -20,26 +18,22 @@ export const operations = Object.entries(api.paths).flatMap(([path, item]) => Ob
     const inputs = [...parameters, body].filter(Boolean).map(resolve)
     return { ...operation, path, method: method.toUpperCase(), inputs, body, canSend: !operation['x-hideTryItPanel'] }
   }))
-const isShared = status => operations.every(({ responses }) =>
-  JSON.stringify(responses[status]) === JSON.stringify(operations[0].responses[status]))
-export const sharedStatuses = Object.keys(operations[0].responses).filter(isShared)
+export const sharedStatuses = Object.keys(operations[0].responses).filter(status => new Set(operations
+  .map(({ responses }) => JSON.stringify(responses[status]))).size === 1)
 export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
 const responses = operations.flatMap(operation => Object.values(operation.responses).map(resolve))
 export const headerNames = [...new Set(responses.flatMap(({ headers = {} }) => Object.keys(headers)))]
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
-
 // The prose of the description: an introduction, and what stands under each "## " heading.
-const [introduction, ...sections] = api.info.description.split(/\n\n## /)
-export { introduction }
+export const [introduction, ...sections] = api.info.description.split(/\n\n## /)
 export const proseOf = Object.fromEntries(sections.map(section => section.split(/\n\n([^]*)/)))
 // codes are those of errors, each with its status and the first example that can be tried, and of which operation.
+const trials = operations.filter(({ canSend }) => canSend).flatMap(operation => Object.values(operation.responses)
+  .flatMap(response => examplesOf(resolve(response))).map(example => ({ operation, example })))
 export const codes = Object.entries(api.components.schemas.Error.properties.code['x-enumDescriptions'])
   .map(([code, description]) => {
-    const [status, ...sentences] = description.split('. ')
-    const trials = operations.filter(({ canSend }) => canSend).flatMap(operation =>
-      examplesOf(resolve(operation.responses[status] ?? {})).map(example => ({ operation, example })))
-    const trial = trials.find(({ example }) => example.value.code === code && example['x-try'])
-    return { code, status, text: sentences.join('. '), trial }
+    const [, status, text] = description.match(/^(\d+)\. (.*)/)
+    return { code, status, text, trial: trials.find(({ example }) => example.value.code === code && example['x-try']) }
   })
 // operationAt finds the operation that a path such as /pets/6 leads to, and the values of its path parameters.
 export const operationAt = path => operations.map(operation => ({
@@ -52,22 +46,15 @@ export function fieldsOf(schema) {
   return Object.entries(properties).map(([name, schema]) =>
     ({ name, schema, required: required.includes(name), description: resolve(schema).description }))
 }
-export function typeOf(schema) {
-  const { type, format, items, properties } = resolve(schema)
-  if (items) return `array of ${typeOf(items)}`
-  return properties && schema.$ref?.split('/').pop() || (type === 'string' && format || type)
-}
-export function rangeOf(schema) {
-  const { enum: values, minimum, maximum, minLength, maxLength } = resolve(schema)
+export const typeOf = ({ type, format }) => type === 'string' && format || type
+export function rangeOf({ enum: values, minimum, maximum, minLength, maxLength }) {
   const between = (low, high) => low === undefined ? high !== undefined && `at most ${high}`
     : high === undefined ? `at least ${low}` : `${low} to ${high}`
-  const size = between(minLength, maxLength), choice = values && `one of ${values.join(', ')}`
-  return [values?.length === 1 ? `always ${values}` : choice, between(minimum, maximum), size && `${size} characters`]
-    .filter(Boolean).join(', ')
+  const size = between(minLength, maxLength)
+  return [values?.join(', '), between(minimum, maximum), size && `${size} characters`].filter(Boolean).join(', ')
 }
-// mistakeIn returns the values of a form that provokes an error example. Its x-try changes a valid request: parameters
-// (those that the operation has), and fields of the body, of which null leaves one out and a number of letters makes
-// one long; or it has a whole body.
+// mistakeIn returns the values of a form that provokes an error example. Its x-try changes parameters of a valid
+// request, and fields of its body: null leaves one out, a number of letters makes one long. Or it has a whole body.
 export function mistakeIn({ inputs, body }, { parameters = {}, body: change, letters = {} }) {
   const valueOf = ({ name, required, example }) => parameters[name] ?? (required ? example : '')
   const values = Object.fromEntries(inputs.map(input => [input.name, valueOf(input)]))

@@ -14,15 +14,14 @@ export const link = (id, ...content) => el('a', { href: `#${id}` }, ...content)
 export const drawMethod = method => el('b', { class: `method ${method}` }, method)
 export const drawStatus = (status, text = status) => el('b', { class: status < 400 ? 'good' : 'bad' }, text)
 export const announce = text => setText($('[role=status]'), text) // to a screen reader
-
 // inline and prose draw what the description has of Markdown: paragraphs and `code`.
 export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? el('code', {}, part) : part)
 export const prose = (text = '') => text.split('\n\n').filter(Boolean).map(part => el('p', {}, ...inline(part)))
-export function drawTable(head, rows) {
-  const drawRow = kind => cells => el('tr', {}, ...cells.map(cell => el(kind, {}, cell)))
-  return el('table', {}, el('thead', {}, drawRow('th')(head)), el('tbody', {}, ...rows.map(drawRow('td'))))
+// react does a thing now, and again after each event of the sources.
+export function react(act, ...sources) {
+  for (const [source, event] of sources) source.addEventListener(event, act)
+  act()
 }
-
 export const wide = matchMedia('(width >= 75rem)') // where a panel stands beside the text
 export const capitalize = text => text[0].toUpperCase() + text.slice(1)
 export const printNumber = number => number.toLocaleString('en')

@@ -5,7 +5,7 @@ import { demoKeys, demoOf, minute, recall, remember } from './settings.js'
 
 export const strikesToBan = 10, second = minute * 1000 / 60 // one of the limits, in milliseconds
 export const limitsOf = key => ({ ...api.info['x-plans'][demoOf(key)?.plan], ...demoOf(key) })
-export const planOf = key => capitalize(demoOf(key)?.plan ?? (key ? 'your key' : 'no key'))
+export const planOf = key => demoOf(key) ? capitalize(demoOf(key).plan) : key ? 'Your key' : 'No key'
 
 let { started, readings } = recall('localStorage', 'limits') ?? { readings: {} }, isReachable = true
 export const newReading = new EventTarget()
@@ -23,7 +23,6 @@ addEventListener('storage', ({ key }) => {
   readings = { ...readings, ...heard?.readings }
   tell()
 })
-
 // reading says how much is left. Its state is "open" in a window, "wait" or "banned" while the server refuses all,
 // "unauthorized" after a 401, "gone" without a server, and "unknown" while no response has told of a window.
 export function reading(key) {

@@ -4,17 +4,16 @@ import { api, contentOf, examplesOf, fieldsOf, limitHeaders, operations, ownStat
 import { drawJSON } from './code.js'
 import { button, drawMethod, drawStatus, el, inline, link, prose } from './draw.js'
 import { Panel, panels } from './panel.js'
+import { recall } from './settings.js'
 
 const drawLabels = ({ deprecated, 'x-stability': stability }) => [deprecated && 'deprecated', stability].filter(Boolean)
   .map(text => el('small', { class: 'label' }, text))
-
 export const drawFields = fields => el('ul', { class: 'fields' }, ...fields.map(field => {
-  const { name, in: place, required, schema, description = '' } = field, { default: preset } = resolve(schema)
-  const notes = [place, typeOf(schema), rangeOf(schema), preset !== undefined && `default ${preset}`, required && 'required']
-  return el('li', {}, el('p', {}, el('code', {}, name), ' ', el('small', {}, notes.filter(Boolean).join(', '))),
-    el('p', {}, ...inline(description)))
+  const { name, in: place, required, description = '' } = field, schema = resolve(field.schema)
+  const preset = 'default' in schema && `default ${schema.default}`
+  const notes = [place, typeOf(schema), rangeOf(schema), preset, required && 'required'].filter(Boolean).join(', ')
+  return el('li', {}, el('p', {}, el('code', {}, name), ' ', el('small', {}, notes)), ...prose(description))
 }))
-const withoutMark = ({ required, ...field }) => field // a response always has what is required
 // drawCase draws an example. That of an error can be tried, if a request can bring it about.
 function drawCase({ summary, value, 'x-try': mistake }, status, panel) {
   const trial = button(`Try ${status}`, () => panel.provoke(mistake), 'quiet')
@@ -27,17 +26,17 @@ function drawStatusRow(status, reference, panel) {
   const codes = [...new Set(examples.flatMap(({ value }) => value.code ?? []))]
   const headers = Object.entries(response.headers ?? {}).filter(([name]) => !limitHeaders.includes(name))
     .map(([name, header]) => ({ name, in: 'header', ...resolve(header) }))
-  const fields = [...schema && !codes.length ? fieldsOf(schema) : [], ...headers].map(withoutMark)
+  const fields = [...schema && !codes.length ? fieldsOf(schema) : [], ...headers] // all of which it has
+    .map(field => ({ ...field, required: false }))
   const gist = codes.length ? codes.flatMap(code => [el('code', {}, code), ' ']) : inline(response.description)
   return el('details', { class: 'status' }, el('summary', {}, drawStatus(status), el('span', {}, ...gist)),
     ...codes.length ? prose(response.description) : [], drawFields(fields),
     ...examples.map(example => drawCase(example, status, panel)))
 }
-
 function drawOperation(operation) {
   const { operationId, summary, description, inputs, body, responses } = operation
   const id = `${operationId}-title`, panel = new Panel(operation), more = el('div', { class: 'more' })
-  panels.set(operationId, panel)
+  panels.set(operationId, panel.fill(recall('sessionStorage', operationId) ?? {}))
   const parameters = inputs.filter(input => input !== body), fields = body ? fieldsOf(body.schema) : []
   for (const [title, list] of Object.entries({ Parameters: parameters, Body: fields }))
     if (list.length) more.append(el('h4', {}, title), drawFields(list))
@@ -48,7 +47,6 @@ function drawOperation(operation) {
   return el('article', { id: operationId, 'aria-labelledby': id, tabindex: '-1' },
     el('div', { class: 'about' }, title, ...prose(description)), panel.form, more)
 }
-
 // drawGroup draws the operations of a tag. A tag without any is a part of the names of those below it.
 export function drawGroup(tag) {
   const parent = api.tags.find(({ name }) => name === tag['x-parent']), id = `group-${tag.name}`
@@ -58,6 +56,6 @@ export function drawGroup(tag) {
     el('span', {}, operation.summary), ...drawLabels(operation)))
   const section = el('section', { id, class: 'group' }, el('h2', {}, ...title()), ...prose(tag.description),
     ...own.map(drawOperation))
-  const entry = [el('a', { href: `#${id}`, class: 'title' }, ...title()), el('ul', {}, ...links.map(link => el('li', {}, link)))]
-  return { section, entry }
+  return { section, entry: [Object.assign(link(id, ...title()), { className: 'title' }),
+    el('ul', {}, ...links.map(link => el('li', {}, link)))] }
 }

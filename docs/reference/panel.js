@@ -1,16 +1,14 @@
 // The panel of an operation: a form that sends what it shows, the request as code, and the response.
 import { call, makeRequest, repeat } from './client.js'
-import { drawSample } from './code.js'
-import { contentOf, examplesOf, mistakeIn, ownStatuses, rangeOf, resolve } from './description.js'
-import { $, all, announce, button, drawMethod, el, printDuration, setText, wide } from './draw.js'
+import { drawSample, printJSON } from './code.js'
+import { examplesOf, mistakeIn, ownStatuses, rangeOf, resolve } from './description.js'
+import { $, all, announce, drawMethod, el, printDuration, setText, wide } from './draw.js'
 import { newReading, planOf, reading, strikesToBan } from './limits.js'
 import { log } from './log.js'
 import { drawExample, drawResponse } from './response.js'
-import { changes, recall, remember, settings } from './settings.js'
+import { changes, remember, settings } from './settings.js'
 
-const print = value => JSON.stringify(value, null, 2)
 export const panels = new Map() // of the operations, by their ids
-let count = 0 // of all panels, also those that errors are tried in
 export class Panel {
   running = null // aborts the requests that are being sent
   address = el('code', { class: 'address' })
@@ -20,24 +18,23 @@ export class Panel {
   answer = el('div', { class: 'answer' })
   requestFor = key => makeRequest(this.operation, this.values(), key, this.added)
   values = () => Object.fromEntries(new FormData(this.form))
-
   // A panel shows the example of its first status, or one of an error.
   constructor(operation, { name = 'Try it', status = ownStatuses(operation)[0], example } = {}) {
-    const { method, inputs, operationId, summary, canSend } = operation, id = `panel-${++count}`
+    const { method, inputs, summary, canSend } = operation, end = canSend ? this.send : el('small', {}, 'no try-out')
     this.operation = operation
     this.sample = drawSample(this.requestFor)
-    this.form = el('form', { class: 'panel', novalidate: '', 'aria-label': `${name}: ${summary}` },
-      el('div', { class: 'head' }, drawMethod(method), this.address, this.reset, ...canSend ? [this.send] : []),
-      el('div', { class: 'inputs' }, ...canSend ? inputs.map(input => drawField(`${id}-${input.name}`, input)) : []),
-      ...this.sample.parts, this.answer)
-    const first = examplesOf(resolve(operation.responses[status]))[0] ?? { summary: 'no body' }
-    this.answer.append(...drawExample(example ?? first, status, canSend))
-    this.form.oninput = () => { this.update(); remember('sessionStorage', operationId, this.values()) }
+    this.form = el('form', { class: 'panel', autocomplete: 'off', 'aria-label': `${name}: ${summary}` },
+      el('div', { class: 'head' }, drawMethod(method), this.address, this.reset, end),
+      el('div', { class: 'inputs' }, ...canSend ? inputs.map(drawField) : []), ...this.sample.parts, this.answer)
+    example ??= examplesOf(resolve(operation.responses[status]))[0] ?? { summary: 'no body' }
+    this.answer.append(...drawExample(example, status))
+    this.initial = JSON.stringify(this.values())
+    this.form.oninput = () => this.update()
     this.form.onreset = () => setTimeout(() => this.fill({}))
     this.form.onsubmit = event => event.preventDefault(this.running ? this.running.abort() : this.run())
     newReading.addEventListener('change', () => this.showWait())
     changes.addEventListener('key', () => { this.running?.abort(); this.update() })
-    this.fill(name === 'Try it' ? recall('sessionStorage', operationId) ?? {} : {})
+    this.fill({})
   }
   // fill takes values for some fields, and what a mistake adds that no field can hold.
   fill(values, added) {
@@ -47,11 +44,12 @@ export class Panel {
     this.update()
     return this
   }
-  // update shows the request that Send will send.
+  // update shows the request that Send will send. The session keeps it for a reload.
   update() {
-    const isChanged = all('input, textarea', this.form).some(({ value, defaultValue }) => value !== defaultValue)
+    const { operationId } = this.operation, values = this.values()
+    if (panels.get(operationId) === this) remember('sessionStorage', operationId, values)
     setText(this.address, decodeURI(this.requestFor('').target))
-    this.reset.hidden = !isChanged && !this.added?.query && !this.added?.headers
+    this.reset.hidden = JSON.stringify(values) === this.initial && !this.added?.query && !this.added?.headers
     this.sample.draw()
     this.showWait()
   }
@@ -70,9 +68,7 @@ export class Panel {
     if (bottom < 100 || top > innerHeight - 200) this.form.scrollIntoView()
     this.run(mistake.until)
   }
-  prepare(mistake) {
-    return this.fill(mistakeIn(this.operation, mistake), mistake)
-  }
+  prepare = mistake => this.fill(mistakeIn(this.operation, mistake), mistake)
   // run sends once, or until a status comes, and shows each response.
   async run(until) {
     const { key } = settings, wrong = all('[name]', this.form).find(({ name, value }) =>
@@ -92,11 +88,12 @@ export class Panel {
     announce(entry.failure ?? `${entry.status} ${entry.statusText}. ${entry.note ?? ''}`)
   }
   async sendOnce(key, signal) {
-    const { added, operation: { operationId } } = this, values = this.values(), time = new Date().toLocaleTimeString('en-GB')
+    const { added, operation: { operationId } } = this, values = this.values()
     const plan = added?.headers?.Authorization ? 'Unknown key' : planOf(key)
-    const entry = { ...await call(this.requestFor(key), signal), plan, sentAt: time }
-    log({ operationId, values, added, plan, entry })
-    return { ...entry, until: reading(key).until, sentAt: '' }
+    const sentAt = new Date().toLocaleTimeString('en-GB')
+    const entry = await call(this.requestFor(key), signal)
+    log({ operationId, values, added, entry: { ...entry, plan, sentAt } })
+    return { ...entry, until: reading(key).until }
   }
   // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
   show(entry) {
@@ -116,23 +113,21 @@ export class Panel {
   showWait() {
     const { waiting, strikes } = reading(settings.key), { status, until } = this.entry ?? {}, ms = until - Date.now()
     setText(this.send, this.running ? 'Stop' : waiting ? 'Send anyway' : 'Send')
-    this.wait.hidden = ![403, 429].includes(status)
-    const strike = waiting && status === 429 ? ` Strike ${strikes} of ${strikesToBan}: the last one within a minute bans the key.` : ''
-    this.wait.replaceChildren(el('strong', {}, ms > 0 ? `Wait ${printDuration(ms)}, then send again.` : 'You can send again.'), strike)
+    this.wait.hidden = !until || ![403, 429].includes(status)
+    const advice = ms > 0 ? `Wait ${printDuration(ms)}, then send again.` : 'You can send again.'
+    this.wait.replaceChildren(el('strong', {}, advice), waiting && status === 429
+      ? ` Strike ${strikes} of ${strikesToBan}: the last one within a minute bans the key.` : '')
   }
 }
 
-function drawControl(input) {
-  const { in: place, required, schema, example = '' } = input, { enum: options, type, default: preset = '' } = resolve(schema)
-  if (place === 'body') return el('textarea', { rows: 5, spellcheck: 'false' }, print(examplesOf(input)[0].value))
-  const control = el(options ? 'select' : 'input', { autocomplete: 'off' })
+function drawField(input) {
+  const { name, in: place, required, schema, example = '' } = input
+  const { enum: options, type, default: preset = '', ...plain } = resolve(schema)
+  const control = el(place === 'body' ? 'textarea' : options ? 'select' : 'input', { name, spellcheck: 'false' })
   for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
   if (type === 'integer') control.inputMode = 'numeric'
-  return Object.assign(control, required ? { defaultValue: example } : { placeholder: example || preset })
-}
-function drawField(id, input) {
-  const { name, schema, required } = input, control = Object.assign(drawControl(input), { id, name })
-  const hint = el('small', { id: `${id}-hint` }, control.matches('select') ? '' : rangeOf(schema))
-  control.setAttribute('aria-describedby', hint.id)
-  return el('div', { class: 'field' }, el('label', { for: id }, name, required ? el('small', {}, ' required') : ''), control, hint)
+  if (place === 'body') control.defaultValue = printJSON(examplesOf(input)[0].value)
+  else Object.assign(control, required ? { defaultValue: example } : { placeholder: example || preset })
+  return el('label', { class: 'field' }, el('span', {}, el('code', {}, name), required ? ' required' : ''), control,
+    el('small', {}, rangeOf(plain)))
 }

@@ -1,10 +1,10 @@
 // Draws the page, and listens to what concerns all of it: the key, the scheme, the place, the keyboard.
 import { api } from './description.js'
-import { $, all, el } from './draw.js'
+import { $, all, el, react } from './draw.js'
 import './meter.js'
 import { drawGroup } from './operations.js'
 import { drawOverview } from './overview.js'
-import { changes, choose, demoKeys, settings } from './settings.js'
+import { changes, choose, demoKeys, demoOf, settings } from './settings.js'
 
 const groups = api.tags.filter(tag => tag['x-parent']).map(drawGroup)
 $('nav').append(drawOverview(), ...groups.flatMap(({ entry }) => entry))
@@ -15,40 +15,33 @@ const menu = $('#menu'), select = $('#key'), own = $('.own')
 menu.onclick = ({ target }) => { if (target.closest('a')) menu.hidePopover() }
 addEventListener('resize', () => $('.menu').checkVisibility() || menu.hidePopover())
 select.append(...demoKeys.map(({ key }) => el('option', {}, key)), el('option', { value: '' }, 'Your own key'))
-select.onchange = () => { choose('key', select.value); if (!select.value) own.focus() }
+select.onchange = () => choose('key', select.value)
 own.oninput = () => choose('key', own.value.trim())
-// The colors are those of the system, or the others.
-const system = matchMedia('(prefers-color-scheme: dark)')
-$('.scheme').onclick = () => {
-  const other = system.matches ? 'light' : 'dark'
-  choose('scheme', settings.scheme === other ? '' : other)
-}
-function drawSettings() {
-  const isDemo = demoKeys.some(({ key }) => key === settings.key)
-  select.value = isDemo ? settings.key : ''
-  select.hidden = !demoKeys.length
-  own.hidden = isDemo
-  if (!isDemo && own.value.trim() !== settings.key) own.value = settings.key
-  document.documentElement.style.colorScheme = settings.scheme
-}
-for (const setting of ['key', 'scheme']) changes.addEventListener(setting, drawSettings)
-drawSettings()
-
+select.hidden = !demoKeys.length
+react(() => {
+  const { key } = settings, isOwn = !demoOf(key)
+  select.value = isOwn ? '' : key
+  own.hidden = !isOwn
+  if (isOwn && own.value.trim() !== key) own.value = key
+}, [changes, 'key'])
+const other = matchMedia('(prefers-color-scheme: dark)').matches ? 'light' : 'dark' // than the system's scheme
+$('.scheme').onclick = () => choose('scheme', settings.scheme ? '' : other)
+react(() => { document.documentElement.style.colorScheme = settings.scheme }, [changes, 'scheme'])
 // The place is the last section that begins in the upper fifth of the screen, or the one that was asked for.
 const links = all('nav a'), topOf = link => $(link.hash).getBoundingClientRect().top
 let place
 function markPlace() {
-  const begun = links.filter(link => topOf(link) <= innerHeight / 5), asked = begun.find(({ hash }) => hash === location.hash)
+  const begun = links.filter(link => topOf(link) <= innerHeight / 5)
+  const asked = begun.find(({ hash }) => hash === location.hash)
   const link = (asked && topOf(asked) >= 0 ? asked : begun.at(-1)) ?? links[0]
   place = $(link.hash)
   if (link.ariaCurrent) return
   for (const other of links) other.ariaCurrent = other === link ? 'true' : null
-  const { offsetTop, offsetHeight } = link
-  menu.scrollTop = Math.min(offsetTop, Math.max(menu.scrollTop, offsetTop + offsetHeight - menu.clientHeight))
+  const { offsetTop: top, offsetHeight: height } = link
+  menu.scrollTop = Math.min(top, Math.max(menu.scrollTop, top + height - menu.clientHeight))
   history.replaceState(null, '', link === links[0] ? '/' : link.hash)
 }
 for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, markPlace)
-
 // Ctrl+Enter sends the form with the focus, or that of the place. A DELETE has to have the focus.
 addEventListener('keydown', event => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return

@@ -4,28 +4,24 @@ import { headerNames, operationAt } from './description.js'
 import { button, drawStatus, el, inline, link } from './draw.js'
 
 const drawBody = body => body === '' ? [el('p', {}, 'The response has no body.')] : drawJSON(body)
-const drawLine = (head, words, ...ends) => el('div', { class: 'line-of-status' }, head, ...words.filter(Boolean)
+const drawLine = (head, words, ...ends) => el('div', { class: 'status-line' }, head, ...words.filter(Boolean)
   .map(word => el('span', {}, word)), el('span', { class: 'ends' }, ...ends))
-
-export const drawExample = ({ summary, value = '' }, status, canSend) => [
-  drawLine(drawStatus(status), [`Example: ${summary}`], drawCopy(() => printJSON(value))),
-  ...canSend ? [] : [el('p', {}, 'Its try-out is turned off in the description. Run the code instead.')],
-  ...drawBody(value)]
-
+export const drawExample = ({ summary, value = '' }, status) =>
+  [drawLine(drawStatus(status), [`Example: ${summary}`], drawCopy(() => printJSON(value))), ...drawBody(value)]
 // drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
 export function drawResponse({ unsent, failure, status, statusText, headers, body, took, count, note, sentAt, plan },
   wait, turnTo, goTo) {
-  const words = [took && `${took}\xa0ms`, count && `request\xa0${count}`, sentAt && `sent at ${sentAt}`, sentAt && plan]
+  const words = [took && `${took}\xa0ms`, count && `request\xa0${count}`, sentAt && `sent at ${sentAt}`, plan]
   const drawText = text => text ? [el('p', {}, ...inline(text))] : []
   if (unsent) return [drawLine(drawStatus('none', 'Not sent'), []), ...drawText(unsent)]
   if (failure) return [drawLine(drawStatus('none', 'No response'), words), ...drawText(failure)]
-  const named = new Map(headers.map(([name, value]) => [name, value])), ends = [drawCopy(() => printJSON(body))]
+  const named = new Headers(headers), ends = [drawCopy(() => printJSON(body))]
   const page = named.get('link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
   const target = operationAt(named.get('location') ?? ''), { operationId, summary } = target?.operation ?? {}
   if (page) ends.unshift(button('Next page', () => turnTo(new URLSearchParams(page)), 'next link'))
   if (target) ends.unshift(Object.assign(link(operationId, summary), { onclick: () => goTo(target) }))
-  const rows = headerNames.filter(name => named.has(name.toLowerCase())).flatMap(name =>
-    [el('dt', {}, name), el('dd', {}, named.get(name.toLowerCase()))])
+  const rows = headerNames.filter(name => named.has(name)).flatMap(name =>
+    [el('dt', {}, name), el('dd', {}, named.get(name))])
   return [drawLine(drawStatus(status, `${status} ${statusText}`), words, ...ends), wait, ...drawText(note),
     ...drawText(status >= 400 && body.message), ...drawBody(body), el('dl', {}, ...rows)]
 }

@@ -1,11 +1,7 @@
 // What is chosen for the page, and kept by the browser: a key for the session only.
 import config from '/docs/keys.json' with { type: 'json' }
-import { button } from './draw.js'
-import { samples } from './samples.js'
-
 export const { minute, keys: demoKeys } = config
 export const demoOf = key => demoKeys.find(demo => demo.key === key)
-
 // The browser keeps things under names of the page's own. It may forbid that; the page then works without.
 export function recall(storage, name) {
   try { return JSON.parse(globalThis[storage].getItem(`petstore.${name}`)) } catch { return null }
@@ -13,11 +9,10 @@ export function recall(storage, name) {
 export function remember(storage, name, value) {
   try { globalThis[storage].setItem(`petstore.${name}`, JSON.stringify(value)) } catch {}
 }
-
 const storages = { key: 'sessionStorage', language: 'localStorage', scheme: 'localStorage' }
 export const settings = { key: demoKeys[0]?.key ?? '', language: 'curl', scheme: '' }
 export const changes = new EventTarget() // each change is an event with the name of its setting
-for (const [setting, storage] of Object.entries(storages)) settings[setting] = recall(storage, setting) ?? settings[setting]
+for (const setting in storages) settings[setting] = recall(storages[setting], setting) ?? settings[setting]
 if (/^demo-/.test(settings.key) && !demoOf(settings.key)) settings.key = '' // the server has a keys file now
 
 export function choose(setting, value) {
@@ -25,10 +20,3 @@ export function choose(setting, value) {
   remember(storages[setting], setting, value)
   changes.dispatchEvent(new Event(setting))
 }
-export const drawLanguages = () => Object.keys(samples).map(language => {
-  const choice = button(language, () => choose('language', language), 'tab')
-  const mark = () => { choice.ariaPressed = language === settings.language }
-  changes.addEventListener('language', mark)
-  mark()
-  return choice
-})
