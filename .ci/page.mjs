@@ -68,31 +68,29 @@ const isSeen = locator => locator.evaluate(part => {
   return part.contains(document.elementFromPoint(left + 3, top + 3))
 })
 // record notes what a part shows, however short it stands.
-const record = (page, selector) => page.evaluate(selector => {
-  const part = document.querySelector(selector), seen = globalThis.seen = new Set()
-  new MutationObserver(() => seen.add(part.textContent))
-    .observe(part, { subtree: true, childList: true, characterData: true })
-}, selector)
+const record = locator => locator.evaluate(part => {
+  const seen = globalThis.seen = new Set(), options = { subtree: true, childList: true, characterData: true }
+  new MutationObserver(() => seen.add(part.textContent)).observe(part, options)
+})
 const recorded = page => page.evaluate(() => [...globalThis.seen])
 const journeys = {
   async 'limits, until a ban'(journey) {
     const page = await journey.open({ key: 'demo-free', flags: ['-minute', '30s'] }), first = page.locator('#first')
     const meter = page.locator('.meter')
     journey.check('no count before a response', await meter.innerText(), /^Free plan\s+60 in 30\ss$/)
-    await record(page, '#first .answer')
+    await record(first.locator('.answer'))
     await press(first, 'Send until 429')
     await first.getByText('429 Too Many Requests').waitFor()
     journey.check('each response is shown', (await recorded(page)).length > 50)
     journey.check('a wait', await meter.innerText(), /^Wait \d+\ss\s+strike 1 of 10/)
-    journey.check('what it means', await first.locator('.wait').textContent(),
-      /^Wait \d+\ss, then send again\. Strike 1 of 10: the last one within a minute bans the key\.$/)
+    journey.check('what it means', await first.locator('.wait').textContent(), /^Wait \d.* Strike 1 of 10: .* bans/)
     await first.getByText('Send anyway').waitFor()
-    await record(page, '.meter')
+    await record(meter)
     await press(first, 'Send until 403 (bans this key)')
     await first.getByText('403 Forbidden').waitFor()
-    journey.check('strikes are counted', (await recorded(page)).join(), /strike 2 of 10[^]*strike 5 of 10[^]*strike 9 of 10/)
+    journey.check('strikes are counted', (await recorded(page)).join(), /strike 2 of[^]*strike 5 of[^]*strike 9 of/)
     journey.check('a ban', await meter.innerText(), /^Banned for 2:\d\d\s+other keys work/)
-    await page.waitForFunction(() => document.querySelector('.meter i').getBoundingClientRect().width < 118)
+    await page.waitForFunction(() => document.querySelector('.meter i').clientWidth < 118) // as the wait goes by
     const other = await page.context().newPage()
     await other.goto(page.url())
     await other.locator('.meter', { hasText: 'Banned for' }).waitFor()
@@ -100,19 +98,19 @@ const journeys = {
     await send(first, '200 OK')
     journey.check('another key works', await meter.innerText(), /^299 of 300 requests left/)
     await other.locator('#key').selectOption('demo-pro')
-    journey.check('tabs share what they hear', await other.locator('.meter').innerText(), /^299 of 300 requests left/)
+    journey.check('tabs share what they hear', await other.locator('.meter').innerText(), /^299 of 300/)
   },
   async 'a first request'(journey) {
     const page = await journey.open({ key: 'demo-free' }), first = page.locator('#first'), meter = page.locator('.meter')
-    journey.check('an example is on the first screen', [await isSeen(first.locator('.code')),
-      await isSeen(first.getByText('Example: ')), await isSeen(first.getByText('"Misty"'))], [true, true, true])
+    for (const part of [first.locator('.code'), first.getByText('Example: '), first.getByText('"Misty"')])
+      journey.check('code and an example are on the first screen', await isSeen(part))
     await send(first, '200 OK')
     journey.check('the response is on the first screen', await isSeen(first.getByText('"Misty"')))
     await page.locator('.scheme').click()
     await page.locator('#createPet textarea').fill('{}')
     await page.reload()
     const dark = await page.evaluate(() => document.documentElement.style.colorScheme)
-    journey.check('a reload forgets no limit, and no scheme', dark + await meter.innerText(), /^dark59 of 60 requests left/)
+    journey.check('a reload forgets no limit, and no scheme', dark + await meter.innerText(), /^dark59 of 60/)
     journey.check('nor what was typed', await page.locator('#createPet textarea').inputValue(), '{}')
     await page.locator('.request').click()
     await page.locator('#listPets .answer', { hasText: /200 OK.*sent at .*Free/ }).waitFor()
@@ -128,18 +126,18 @@ const journeys = {
     journey.check('every code is explained', await texts(page.locator('.codes li > div > code')),
       api.components.schemas.Error.properties.code.enum)
     for (const button of await page.locator('.codes li > div > button:not(:text("until"))').all()) {
-      const row = button.locator('../..'), code = await row.getAttribute('id')
+      const row = button.locator('../..'), code = await row.locator('code').first().textContent()
       await button.scrollIntoViewIfNeeded()
       await button.click()
       await row.locator('.refused').getByText(`"${code}"`).waitFor()
-      journey.check(`${code} is tried in its row`, [await isSeen(row.locator('.status-line')),
-        await page.locator('.codes form').count()], [true, 1])
+      const isOnlyOne = await page.locator('.codes form').count() === 1
+      journey.check(`${code} is tried in its row`, isOnlyOne && await isSeen(row.locator('.status-line')))
     }
     await page.setViewportSize({ width: 1280, height: 720 })
     await press(page, 'Try 409: in_use')
     await page.locator('.codes .refused', { hasText: 'in_use' }).waitFor()
-    journey.check('on a wide page the panel stands beside', await page.locator('.codes form').evaluate(form =>
-      form.getBoundingClientRect().left > document.querySelector('.codes p').getBoundingClientRect().right))
+    const form = await page.locator('.codes form').boundingBox(), text = await page.locator('#in_use').boundingBox()
+    journey.check('on a wide page the panel stands beside the list', form.x > text.x + text.width)
   },
   async 'operations'(journey) {
     const page = await journey.open(), panel = id => page.locator(`#${id} .panel`), list = panel('listPets')
@@ -207,18 +205,16 @@ const journeys = {
       const parts = [...document.querySelectorAll('main :is(div, pre, textarea, ul)')]
       return parts.filter(part => part.scrollHeight > part.clientHeight + 1).map(part => part.className)
     }), [])
-    await page.evaluate(async () => {
-      const send = n => fetch('/pets', { method: 'POST', headers: { 'X-API-Key': 'demo-enterprise',
-        'Content-Type': 'application/json' }, body: JSON.stringify({ name: `Pet ${n}`, categoryId: 1 }) })
-      for (let n = 0; n < 30; n++) await send(n)
-    })
     await page.unroute('**/pets')
+    await page.evaluate(async pet => {
+      const request = { method: 'POST', headers: { 'X-API-Key': 'demo-pro' }, body: new Blob([pet]) }
+      for (let n = 0; n < 30; n++) await fetch('/pets', request)
+    }, '{"name": "Kiwi", "categoryId": 1}')
     await page.locator('#listPets [name=limit]').fill('100')
     await send(panel, 'Show all 35')
-    const records = panel.locator('.answer .line')
-    journey.check('a long list is shown in part', await records.count(), 20)
+    const records = panel.locator('.answer .line'), inPart = await records.count()
     await press(panel, 'Show all 35')
-    journey.check('and in whole', await records.count(), 35)
+    journey.check('a long list is shown in part, then in whole', [inPart, await records.count()], [20, 35])
   },
   async 'the keyboard alone'(journey) {
     const page = await journey.open({ width: 1280, height: 720 }), type = key => page.keyboard.press(key), wrong = []
@@ -244,15 +240,15 @@ const journeys = {
     }
     await page.locator('#listInventory .answer', { hasText: '200 OK' }).waitFor()
     await type('Tab')
-    journey.check('Tab goes on in the article',
-      !journey.isChromium || await page.evaluate(() => document.activeElement.matches('#deletePet *')))
+    const isInside = await page.evaluate(() => document.activeElement.matches('#deletePet *'))
+    journey.check('Tab goes on in the article', isInside || !journey.isChromium)
     await page.locator('#deletePet [name=petId]').press('Control+Enter')
     await page.locator('#deletePet .answer', { hasText: '204' }).waitFor()
-    journey.check('a DELETE is sent from its own form only', await page.locator('#first .request:has(.DELETE)').count(), 1)
+    journey.check('a DELETE is sent from its own form only', await page.locator('.request:has(.DELETE)').count(), 1)
   },
   async 'every width'(journey) {
-    const page = await journey.open({ key: 'demo-enterprise' })
-    await send(page.locator('#first'), '200 OK')
+    const page = await journey.open({ key: 'of-my-own' }) // which has the widest header
+    await send(page.locator('#first'), '401 Unauthorized')
     for (const size of '320x568 360x740 390x844 768x1024 911x512 1093x614 1280x720 1366x768 1920x1080'.split(' ')) {
       const [width, height] = size.split('x').map(Number)
       await page.setViewportSize({ width, height })
@@ -267,6 +263,7 @@ const journeys = {
         return [fits, ...bad.map(part => part.outerHTML.slice(0, 80))]
       }), [true])
     }
+    await page.locator('#key').selectOption('demo-pro')
     await page.setViewportSize({ width: 360, height: 740 })
     await page.goto(`${new URL(page.url()).origin}/#listPets`)
     await send(page.locator('#listPets'), '200 OK')
@@ -316,8 +313,8 @@ const journeys = {
     journey.check('a key of demo is gone', [await key.inputValue(), await meter.innerText()], ['', 'No key'])
     await key.fill('wrong')
     await send(first, '401 Unauthorized')
-    journey.check('an unknown key is marked', [await key.getAttribute('aria-invalid'), await meter.innerText()],
-      ['true', 'Unknown key'])
+    await meter.getByText('Unknown key').waitFor()
+    journey.check('an unknown key is marked', await key.getAttribute('aria-invalid'), 'true')
     await key.fill('only-mine')
     await send(first, '200 OK')
     journey.check('its limit, but not itself, is shown', await page.locator('body').innerText(),

@@ -39,7 +39,6 @@ export const codes = Object.entries(api.components.schemas.Error.properties.code
 export const operationAt = path => operations.map(operation => ({
   operation, values: path.match(RegExp(`^${operation.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`))?.groups,
 })).find(({ values }) => values)
-
 export function fieldsOf(schema) {
   const { items, properties = {}, required = [] } = resolve(schema)
   if (items) return fieldsOf(items)

@@ -6,7 +6,6 @@ import { demoKeys, demoOf, minute, recall, remember } from './settings.js'
 export const strikesToBan = 10, second = minute * 1000 / 60 // one of the limits, in milliseconds
 export const limitsOf = key => ({ ...api.info['x-plans'][demoOf(key)?.plan], ...demoOf(key) })
 export const planOf = key => demoOf(key) ? capitalize(demoOf(key).plan) : key ? 'Your key' : 'No key'
-
 let { started, readings } = recall('localStorage', 'limits') ?? { readings: {} }, isReachable = true
 export const newReading = new EventTarget()
 const tell = () => newReading.dispatchEvent(new Event('change'))
@@ -28,7 +27,7 @@ addEventListener('storage', ({ key }) => {
 export function reading(key) {
   const last = readings[key] ?? {}, isOver = !(last.until > Date.now())
   const state = !isReachable ? 'gone' : isOver && last.state !== 'unauthorized' ? 'unknown' : last.state
-  return { ...last, state, waiting: state === 'wait' || state === 'banned' }
+  return { ...isOver ? {} : last, state, waiting: state === 'wait' || state === 'banned' }
 }
 export function measure(key, { headers, body }) {
   const [limit, left, reset, wait] = [...limitHeaders, 'Retry-After'].map(name => Number(headers.get(name)))

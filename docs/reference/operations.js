@@ -36,7 +36,8 @@ function drawStatusRow(status, reference, panel) {
 function drawOperation(operation) {
   const { operationId, summary, description, inputs, body, responses } = operation
   const id = `${operationId}-title`, panel = new Panel(operation), more = el('div', { class: 'more' })
-  panels.set(operationId, panel.fill(recall('sessionStorage', operationId) ?? {}))
+  const typed = recall('sessionStorage', operationId)
+  panels.set(operationId, typed ? panel.fill(typed) : panel)
   const parameters = inputs.filter(input => input !== body), fields = body ? fieldsOf(body.schema) : []
   for (const [title, list] of Object.entries({ Parameters: parameters, Body: fields }))
     if (list.length) more.append(el('h4', {}, title), drawFields(list))

@@ -68,11 +68,15 @@ function drawFirst() {
 function drawErrors() {
   let open
   const rows = codes.map(({ code, status, text, trial: { operation, example } = {} }) => {
-    const row = el('div', {}, drawStatus(status), el('code', {}, code)), item = el('li', { id: code }, row)
+    const row = el('div', { id: code }, drawStatus(status), el('code', {}, code)), item = el('li', {}, row)
     if (operation) {
       const mistake = example['x-try'], name = mistake.until ? nameUntil(mistake.until) : `Try ${status}`
-      const panel = new Panel(operation, { name: code, status, example }).prepare(mistake)
-      const show = () => { open?.remove(); item.append(open = panel.form) }
+      let panel
+      const show = () => {
+        panel ??= new Panel(operation, { name: code, status, example }).prepare(mistake)
+        open?.remove()
+        item.append(open = panel.form)
+      }
       row.append(button(name, () => { show(); panel.provoke(mistake) }))
       row.lastChild.ariaLabel = `${name}: ${code}`
       if (wide.matches && !open) show()

@@ -119,7 +119,6 @@ export class Panel {
       ? ` Strike ${strikes} of ${strikesToBan}: the last one within a minute bans the key.` : '')
   }
 }
-
 function drawField(input) {
   const { name, in: place, required, schema, example = '' } = input
   const { enum: options, type, default: preset = '', ...plain } = resolve(schema)

@@ -14,7 +14,7 @@ $('.missing').remove()
 const menu = $('#menu'), select = $('#key'), own = $('.own')
 menu.onclick = ({ target }) => { if (target.closest('a')) menu.hidePopover() }
 addEventListener('resize', () => $('.menu').checkVisibility() || menu.hidePopover())
-select.append(...demoKeys.map(({ key }) => el('option', {}, key)), el('option', { value: '' }, 'Your own key'))
+select.append(...demoKeys.map(({ key }) => el('option', {}, key)), el('option', { value: '' }, 'Own key'))
 select.onchange = () => choose('key', select.value)
 own.oninput = () => choose('key', own.value.trim())
 select.hidden = !demoKeys.length

@@ -4,7 +4,6 @@ const literal = (text, mark, special) =>
   text.includes('\n') && !special.test(text) ? mark + text + mark : JSON.stringify(text)
 const object = headers => JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')
 const goCheck = '\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}'
-
 export const samples = {
   curl({ method, url, headers, body }) {
     const quote = text => `'${text.replaceAll("'", `'\\''`)}'` // a shell cannot escape within single quotes
