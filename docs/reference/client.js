@@ -1,8 +1,8 @@
 // Makes a request of what a form holds and sends it, once or until a status comes. Nothing here touches the page.
 import { checkServer, measure, reading, second } from './limits.js'
 // makeRequest takes the values of the inputs, and the query and the headers that a mistake adds.
-export function makeRequest({ path, method, inputs }, values, key, added) {
-  const query = new URLSearchParams(added?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
+export function makeRequest({ path, method, inputs }, values, key, extras) {
+  const query = new URLSearchParams(extras?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
   let target = path
   for (const { name, in: place, content } of inputs) {
     const value = values[name]
@@ -12,7 +12,7 @@ export function makeRequest({ path, method, inputs }, values, key, added) {
     else if (value) query.append(name, value)
   }
   if (query.size) target += `?${query}`
-  Object.assign(headers, added?.headers)
+  Object.assign(headers, extras?.headers)
   return { method, target, url: location.origin + target, headers, body: values.body }
 }
 

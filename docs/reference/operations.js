@@ -16,7 +16,7 @@ export const drawFields = fields => el('ul', { class: 'fields' }, ...fields.map(
 }))
 // drawCase draws an example. That of an error can be tried, if a request can bring it about.
 function drawCase({ summary, value, 'x-try': mistake }, status, panel) {
-  const trial = button(`Try ${status}`, () => panel.provoke(mistake), 'quiet')
+  const trial = button(`Try ${status}`, () => panel.tryError(mistake), 'quiet')
   trial.ariaLabel = `Try ${status}: ${summary}`
   return el('details', { class: 'case' }, el('summary', {}, summary), ...drawJSON(value),
     ...mistake && panel.operation.canSend ? [trial] : [])
@@ -37,7 +37,7 @@ function drawOperation(operation) {
   const { operationId, summary, description, inputs, body, responses } = operation
   const id = `${operationId}-title`, panel = new Panel(operation), more = el('div', { class: 'more' })
   const typed = recall('sessionStorage', operationId)
-  panels.set(operationId, typed ? panel.fill(typed) : panel)
+  panels.set(operationId, typed ? panel.setValues(typed) : panel)
   const parameters = inputs.filter(input => input !== body), fields = body ? fieldsOf(body.schema) : []
   for (const [title, list] of Object.entries({ Parameters: parameters, Body: fields }))
     if (list.length) more.append(el('h4', {}, title), drawFields(list))

@@ -44,16 +44,16 @@ const drawChapters = () => [
 // drawFirst draws a panel with a first request, and under it what it leads to, and the recent requests.
 function drawFirst() {
   const name = 'Your first request', panel = new Panel(operations[0], { name }), list = el('ol')
-  const many = button('', () => panel.provoke({ until: reading(settings.key).state === 'wait' ? 403 : 429 }), 'quiet')
+  const many = button('', () => panel.tryError({ until: reading(settings.key).state === 'wait' ? 403 : 429 }), 'quiet')
   react(() => {
     const { state, left = limitsOf(settings.key).perMinute } = reading(settings.key)
     const count = left > 99 ? ` (${printNumber(left + 1)} requests)` : ''
     setText(many, state === 'wait' ? nameUntil(403) : nameUntil(429) + count)
   }, [newReading, 'change'], [changes, 'key'])
-  react(() => list.replaceChildren(...requests.map(({ operationId, values, added, times, entry }) => {
+  react(() => list.replaceChildren(...requests.map(({ operationId, values, extras, times, entry }) => {
     const { method, target, status, sentAt } = entry, row = button(drawMethod(method), () => {
       location.hash = operationId
-      panels.get(operationId).fill(values, added).show(entry)
+      panels.get(operationId).setValues(values, extras).show(entry)
     }, 'link request')
     const time = el('small', {}, times > 1 ? `×${times} ` : '', sentAt)
     row.append(el('code', {}, target), drawStatus(status, status ?? 'no response'), time)
@@ -73,11 +73,11 @@ function drawErrors() {
       const mistake = example['x-try'], name = mistake.until ? nameUntil(mistake.until) : `Try ${status}`
       let panel
       const show = () => {
-        panel ??= new Panel(operation, { name: code, status, example }).prepare(mistake)
+        panel ??= new Panel(operation, { name: code, status, example }).setMistake(mistake)
         open?.remove()
         item.append(open = panel.form)
       }
-      row.append(button(name, () => { show(); panel.provoke(mistake) }))
+      row.append(button(name, () => { show(); panel.tryError(mistake) }))
       row.lastChild.ariaLabel = `${name}: ${code}`
       if (wide.matches && !open) show()
     }

@@ -16,7 +16,7 @@ export class Panel {
   send = el('button', { class: 'send', 'aria-keyshortcuts': 'Control+Enter' })
   wait = el('p', { class: 'wait' })
   answer = el('div', { class: 'answer' })
-  requestFor = key => makeRequest(this.operation, this.values(), key, this.added)
+  requestFor = key => makeRequest(this.operation, this.values(), key, this.extras)
   values = () => Object.fromEntries(new FormData(this.form))
   // A panel shows the example of its first status, or one of an error.
   constructor(operation, { name = 'Try it', status = ownStatuses(operation)[0], example } = {}) {
@@ -30,16 +30,16 @@ export class Panel {
     this.answer.append(...drawExample(example, status))
     this.initial = JSON.stringify(this.values())
     this.form.oninput = () => this.update()
-    this.form.onreset = () => setTimeout(() => this.fill({}))
+    this.form.onreset = () => setTimeout(() => this.setValues({}))
     this.form.onsubmit = event => event.preventDefault(this.running ? this.running.abort() : this.run())
     newReading.addEventListener('change', () => this.showWait())
     changes.addEventListener('key', () => { this.running?.abort(); this.update() })
-    this.fill({})
+    this.setValues({})
   }
-  // fill takes values for some fields, and what a mistake adds that no field can hold.
-  fill(values, added) {
+  // setValues takes values for some fields, and what a mistake adds that no field can hold.
+  setValues(values, extras) {
     for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
-    this.added = added
+    this.extras = extras
     this.mark()
     this.update()
     return this
@@ -49,7 +49,7 @@ export class Panel {
     const { operationId } = this.operation, values = this.values()
     if (panels.get(operationId) === this) remember('sessionStorage', operationId, values)
     setText(this.address, decodeURI(this.requestFor('').target))
-    this.reset.hidden = JSON.stringify(values) === this.initial && !this.added?.query && !this.added?.headers
+    this.reset.hidden = JSON.stringify(values) === this.initial && !this.extras?.query && !this.extras?.headers
     this.sample.draw()
     this.showWait()
   }
@@ -59,16 +59,16 @@ export class Panel {
     const parameter = named ?? inputs.find(({ in: place }) => place === 'path')
     const wrong = unsent ?? (status === 400 && (code === 'invalid_parameter' ? parameter : body))
     for (const field of all('[name]', this.form)) field.ariaInvalid = field.name === wrong?.name
-    for (const field of all('.key > *')) field.ariaInvalid = code === 'unauthorized' && !this.added?.headers
+    for (const field of all('.key > *')) field.ariaInvalid = code === 'unauthorized' && !this.extras?.headers
   }
-  // provoke brings an error about, as its example says. What is pressed out of sight of the panel leads to it.
-  provoke(mistake) {
+  // tryError brings an error about, as its example says. What is pressed out of sight of the panel leads to it.
+  tryError(mistake) {
     if (this.running) return
-    const { top, bottom } = this.prepare(mistake).form.getBoundingClientRect()
+    const { top, bottom } = this.setMistake(mistake).form.getBoundingClientRect()
     if (bottom < 100 || top > innerHeight - 200) this.form.scrollIntoView()
     this.run(mistake.until)
   }
-  prepare = mistake => this.fill(mistakeIn(this.operation, mistake), mistake)
+  setMistake = mistake => this.setValues(mistakeIn(this.operation, mistake), mistake)
   // run sends once, or until a status comes, and shows each response.
   async run(until) {
     const { key } = settings, wrong = all('[name]', this.form).find(({ name, value }) =>
@@ -88,19 +88,19 @@ export class Panel {
     announce(entry.failure ?? `${entry.status} ${entry.statusText}. ${entry.note ?? ''}`)
   }
   async sendOnce(key, signal) {
-    const { added, operation: { operationId } } = this, values = this.values()
-    const plan = added?.headers?.Authorization ? 'Unknown key' : planOf(key)
+    const { extras, operation: { operationId } } = this, values = this.values()
+    const plan = extras?.headers?.Authorization ? 'Unknown key' : planOf(key)
     const sentAt = new Date().toLocaleTimeString('en-GB')
     const entry = await call(this.requestFor(key), signal)
-    log({ operationId, values, added, entry: { ...entry, plan, sentAt } })
+    log({ operationId, values, extras, entry: { ...entry, plan, sentAt } })
     return { ...entry, until: reading(key).until }
   }
   // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
   show(entry) {
     const refocus = this.answer.contains(document.activeElement)
-    const turnTo = page => this.fill(Object.fromEntries(page)).run()
+    const turnTo = page => this.setValues(Object.fromEntries(page)).run()
     const goTo = ({ operation: { path }, values }) => panels.forEach(panel =>
-      panel.operation.path === path && panel.operation.canSend && panel.fill(values))
+      panel.operation.path === path && panel.operation.canSend && panel.setValues(values))
     this.entry = entry
     this.answer.replaceChildren(...drawResponse(entry, this.wait, turnTo, goTo))
     this.answer.classList.toggle('refused', !(entry.status < 400))

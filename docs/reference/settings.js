@@ -14,7 +14,6 @@ export const settings = { key: demoKeys[0]?.key ?? '', language: 'curl', scheme:
 export const changes = new EventTarget() // each change is an event with the name of its setting
 for (const setting in storages) settings[setting] = recall(storages[setting], setting) ?? settings[setting]
 if (/^demo-/.test(settings.key) && !demoOf(settings.key)) settings.key = '' // the server has a keys file now
-
 export function choose(setting, value) {
   settings[setting] = value
   remember(storages[setting], setting, value)
