@@ -101,7 +101,8 @@ const journeys = {
     journey.check('tabs share what they hear', await other.locator('.meter').innerText(), /^299 of 300/)
   },
   async 'a first request'(journey) {
-    const page = await journey.open({ key: 'demo-free' }), first = page.locator('#first'), meter = page.locator('.meter')
+    const page = await journey.open({ key: 'demo-free' }), meter = page.locator('.meter')
+    const first = page.locator('#first')
     for (const part of [first.locator('.code'), first.getByText('Example: '), first.getByText('"Misty"')])
       journey.check('code and an example are on the first screen', await isSeen(part))
     await send(first, '200 OK')
