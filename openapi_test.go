@@ -260,6 +260,12 @@ func TestDescription(t *testing.T) {
 			got[name], _ = strconv.Atoi(status)
 		}
 		equal(t, "enum", statusOfCode, got)
+		inSource := regexp.MustCompile(`= code\{"(\w+)"`).FindAllStringSubmatch(
+			contentOf(t, "errors.go"), -1)
+		equal(t, "codes in errors.go", len(inSource), len(got))
+		for _, found := range inSource {
+			equal(t, "status of "+found[1]+" is known", true, statusOfCode[found[1]] > 0)
+		}
 		equal(t, "descriptions", len(got), len(code.EnumDescriptions))
 	})
 	t.Run("required fields", func(t *testing.T) {
