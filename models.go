@@ -262,7 +262,7 @@ func (f *fields) checkQuantity(quantity, lowest int64) {
 
 // validJSON returns an error unless data is one JSON value in UTF-8 without a byte order mark
 // (RFC 8259).
-func validJSON(data []byte) (valid json.RawMessage, err error) {
+func validJSON(data []byte) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, newError(malformedJSON, "The JSON is empty; it must be a value such as {}.")
 	}
@@ -276,11 +276,12 @@ func validJSON(data []byte) (valid json.RawMessage, err error) {
 		}
 		i += size
 	}
-	var fault *json.SyntaxError
-	if errors.As(json.Unmarshal(data, &valid), &fault) {
+	if !json.Valid(data) {
+		var fault *json.SyntaxError
+		errors.As(json.Unmarshal(data, new(any)), &fault)
 		return nil, malformed(data, int(fault.Offset)-1, fault.Error())
 	}
-	return valid, nil
+	return data, nil
 }
 
 // malformed returns an error that gives the position of a syntax error: the line, and the byte
