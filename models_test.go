@@ -169,6 +169,8 @@ func TestShipDate(t *testing.T) {
 		{"may have a comma before the fraction", put, at("2030-01-01T09:30:00,5Z"), 200, at(half)},
 		{"may be escaped", put, at(`2030-01-01T00:00:00\u002B01:00`), 200,
 			at("2030-01-01T00:00:00+01:00")},
+		{"may have an offset of almost a day", put, at("2030-01-01T00:00:00+23:59"), 200,
+			at("2030-01-01T00:00:00+23:59")},
 		{"may not be 31 February", put, at("2030-02-31T00:00:00Z"), 400, wrong},
 		{"may not be a leap second", put, at("2030-12-31T23:59:60Z"), 400, wrong},
 		{"may not have an offset of 24 hours", put, at("2030-01-01T00:00:00+24:00"), 400, wrong},

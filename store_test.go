@@ -255,6 +255,16 @@ func TestEditedFile(t *testing.T) {
 	}
 }
 
+func TestEmptyFile(t *testing.T) {
+	t.Run("{} is a store without records, whose ids begin with 1", func(t *testing.T) {
+		s := serviceOn(t, "{}")
+		s.expect("POST /categories", aCategory, 201, `{"id":1,"name":"Birds"}`)
+		s.expect("POST /pets", `{"name":"n","categoryId":1}`, 201,
+			`{"id":1,"name":"n","categoryId":1,"status":"available"}`)
+		s.expect("POST /store/orders", `{}`, 201, `{"id":1,"complete":false}`)
+	})
+}
+
 // expectRefused expects that a file with this content stops the start with one line, which names
 // the file and begins as wanted behind that, and that the file is left as it is.
 func expectRefused(t *testing.T, content, want string) {
