@@ -73,7 +73,7 @@ function drawErrors() {
       const mistake = example['x-try'], name = mistake.until ? nameUntil(mistake.until) : `Try ${status}`
       let panel
       const show = () => {
-        panel ??= new Panel(operation, { name: code, status, example }).setMistake(mistake)
+        panel ??= new Panel(operation, { name: code, status, example })
         open?.remove()
         item.append(open = panel.form)
       }

@@ -16,7 +16,10 @@ export class Panel {
   send = el('button', { class: 'send', 'aria-keyshortcuts': 'Control+Enter' })
   wait = el('p', { class: 'wait' })
   answer = el('div', { class: 'answer' })
+  stale = el('span')
   requestFor = key => makeRequest(this.operation, this.values(), key, this.extras)
+  // ask is the request as text, to see whether what is shown belongs to it. An example does so with any key.
+  ask = (key = settings.key) => JSON.stringify(this.requestFor(key))
   values = () => Object.fromEntries(new FormData(this.form))
   // A panel shows the example of its first status, or one of an error.
   constructor(operation, { name = 'Try it', status = ownStatuses(operation)[0], example } = {}) {
@@ -27,14 +30,15 @@ export class Panel {
       el('div', { class: 'head' }, drawMethod(method), this.address, this.reset, end),
       el('div', { class: 'inputs' }, ...canSend ? inputs.map(drawField) : []), ...this.sample.parts, this.answer)
     example ??= examplesOf(resolve(operation.responses[status]))[0] ?? { summary: 'no body' }
-    this.answer.append(...drawExample(example, status))
-    this.initial = JSON.stringify(this.values())
+    this.example = drawExample(example, status)
+    const { 'x-try': mistake } = example, fill = () => mistake ? this.setMistake(mistake) : this.setValues({})
     this.form.oninput = () => this.update()
-    this.form.onreset = () => setTimeout(() => this.setValues({}))
+    this.form.onreset = () => setTimeout(() => { fill().show(); this.send.focus({ preventScroll: true }) })
     this.form.onsubmit = event => event.preventDefault(this.running ? this.running.abort() : this.run())
     newReading.addEventListener('change', () => this.showWait())
     changes.addEventListener('key', () => { this.running?.abort(); this.update() })
-    this.setValues({})
+    this.exampleAsk = fill().ask('')
+    this.show()
   }
   // setValues takes values for some fields, and what a mistake adds that no field can hold.
   setValues(values, extras) {
@@ -49,9 +53,16 @@ export class Panel {
     const { operationId } = this.operation, values = this.values()
     if (panels.get(operationId) === this) remember('sessionStorage', operationId, values)
     setText(this.address, decodeURI(this.requestFor('').target))
-    this.reset.hidden = JSON.stringify(values) === this.initial && !this.extras?.query && !this.extras?.headers
     this.sample.draw()
     this.showWait()
+    this.showStale()
+  }
+  // showStale says that what is shown is not for the request that Send will send.
+  showStale() {
+    const ask = this.ask(''), isStale = this.asked !== (this.entry ? this.ask() : ask)
+    this.reset.hidden = ask === this.exampleAsk
+    setText(this.stale, !isStale ? '' : this.entry ? 'for the previous request' : 'for another request')
+    this.answer.classList.toggle('stale', isStale)
   }
   // mark shows what an error is about: a parameter, the body, or the key.
   mark({ code, message = '', status } = {}, unsent) {
@@ -90,23 +101,28 @@ export class Panel {
   async sendOnce(key, signal) {
     const { extras, operation: { operationId } } = this, values = this.values()
     const plan = extras?.headers?.Authorization ? 'Unknown key' : planOf(key)
-    const sentAt = new Date().toLocaleTimeString('en-GB')
+    const sentAt = new Date().toLocaleTimeString('en-GB'), asked = this.ask(key)
     const entry = await call(this.requestFor(key), signal)
     log({ operationId, values, extras, entry: { ...entry, plan, sentAt } })
-    return { ...entry, until: reading(key).until }
+    return { ...entry, asked, until: reading(key).until }
   }
-  // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
+  // show draws a response, new or from the log, or the example. A focused button that it replaces passes the focus on.
   show(entry) {
     const refocus = this.answer.contains(document.activeElement)
     const turnTo = page => this.setValues(Object.fromEntries(page)).run()
-    const goTo = ({ operation: { path }, values }) => panels.forEach(panel =>
-      panel.operation.path === path && panel.operation.canSend && panel.setValues(values))
+    const goTo = ({ operation: { path, operationId, method }, values }) => {
+      panels.forEach(panel => panel.operation.path === path && panel.operation.canSend && panel.setValues(values))
+      if (method === 'GET') panels.get(operationId).run()
+    }
     this.entry = entry
-    this.answer.replaceChildren(...drawResponse(entry, this.wait, turnTo, goTo))
-    this.answer.classList.toggle('refused', !(entry.status < 400))
-    this.form.classList.add('answered')
-    this.mark(entry.body, entry.wrong)
+    this.asked = entry ? entry.asked ?? this.ask() : this.exampleAsk
+    this.answer.replaceChildren(...entry ? drawResponse(entry, this.wait, turnTo, goTo) : this.example)
+    this.answer.firstChild.firstChild.after(this.stale)
+    this.answer.classList.toggle('refused', entry ? !(entry.status < 400) : false)
+    this.form.classList.toggle('answered', Boolean(entry))
+    this.mark(entry?.body, entry?.wrong)
     this.showWait()
+    this.showStale()
     if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
   }
   // showWait shows what can be pressed now, and how long the last response says to wait.
