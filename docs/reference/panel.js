@@ -65,12 +65,16 @@ export class Panel {
     this.answer.classList.toggle('stale', isStale)
   }
   // mark shows what an error is about: a parameter, the body, or the key.
-  mark({ code, message = '', status } = {}, unsent) {
+  mark({ body: { code, message = '', status } = {}, wrong, unsent = '' } = {}) {
     const { inputs, body } = this.operation, named = inputs.find(({ name }) => message.startsWith(name))
     const parameter = named ?? inputs.find(({ in: place }) => place === 'path')
-    const wrong = unsent ?? (status === 400 && (code === 'invalid_parameter' ? parameter : body))
-    for (const field of all('[name]', this.form)) field.ariaInvalid = field.name === wrong?.name
-    for (const field of all('.key > *')) field.ariaInvalid = code === 'unauthorized' && !this.extras?.headers
+    const { name } = wrong ?? (status === 400 && (code === 'invalid_parameter' ? parameter : body)) ?? {}
+    for (const field of all('[name]', this.form)) {
+      field.ariaInvalid = field.name === name
+      setText(field.parentElement.lastChild, field === wrong ? unsent : '')
+    }
+    const isUnknown = code === 'unauthorized' && !this.extras?.headers
+    for (const field of all('.key > *')) field.ariaInvalid = isUnknown || field === wrong
   }
   // tryError brings an error about, as its example says. What is pressed out of sight of the panel leads to it.
   tryError(mistake) {
@@ -84,9 +88,10 @@ export class Panel {
   async run(until) {
     const { key } = settings, wrong = all('[name]', this.form).find(({ name, value }) =>
       this.operation.path.includes(`{${name}}`) && /^\s*\.{0,2}\s*$/.test(value)) // a browser resolves dots in a path
-    if (/[^!-~]/.test(key)) return this.show({ unsent: 'A key has only ASCII characters and no spaces.' })
-    if (wrong) return this.show({ wrong,
-      unsent: `${wrong.name} ${wrong.value.trim() ? `cannot be ${wrong.value.trim()} in a path` : 'is required'}.` })
+    const refuse = (wrong, unsent) => { this.show({ wrong, unsent }); announce(`Not sent. ${unsent}`); wrong.focus() }
+    if (/[^!-~]/.test(key)) return refuse($('.own'), 'A key has only ASCII characters and no spaces.')
+    if (wrong) return refuse(wrong, `${wrong.name} ${wrong.value.trim()
+      ? `must be an integer, such as ${wrong.defaultValue}` : 'is required'}.`)
     this.running = new AbortController()
     this.showWait()
     const { signal } = this.running, send = () => this.sendOnce(key, signal), tell = entry => this.show(entry)
@@ -120,7 +125,7 @@ export class Panel {
     this.answer.firstChild.firstChild.after(this.stale)
     this.answer.classList.toggle('refused', entry ? !(entry.status < 400) : false)
     this.form.classList.toggle('answered', Boolean(entry))
-    this.mark(entry?.body, entry?.wrong)
+    this.mark(entry)
     this.showWait()
     this.showStale()
     if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
@@ -138,11 +143,13 @@ export class Panel {
 function drawField(input) {
   const { name, in: place, required, schema, example = '' } = input
   const { enum: options, type, default: preset = '', ...plain } = resolve(schema)
-  const control = el(place === 'body' ? 'textarea' : options ? 'select' : 'input', { name, spellcheck: 'false' })
+  const reason = el('small', { id: `reason-${crypto.getRandomValues(new Uint32Array(1))}` }) // why it was not sent
+  const control = el(place === 'body' ? 'textarea' : options ? 'select' : 'input',
+    { name, spellcheck: 'false', 'aria-describedby': reason.id })
   for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
   if (type === 'integer') control.inputMode = 'numeric'
   if (place === 'body') control.defaultValue = printJSON(examplesOf(input)[0].value)
   else Object.assign(control, required ? { defaultValue: example } : { placeholder: example || preset })
   return el('label', { class: 'field' }, el('span', {}, el('code', {}, name), required ? ' required' : ''), control,
-    el('small', {}, rangeOf(plain)))
+    el('small', {}, rangeOf(plain)), reason)
 }
