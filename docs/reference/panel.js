@@ -101,7 +101,7 @@ export class Panel {
     const { top } = this.answer.getBoundingClientRect(), head = $('.head', this.form).getBoundingClientRect()
     const isHere = head.bottom > 0 && head.top < innerHeight, isSeen = head.bottom < top + 2 && top < innerHeight - 100
     if (isHere && !isSeen && !wide.matches) this.form.scrollIntoView()
-    announce(entry.failure ?? `${entry.status} ${entry.statusText}. ${entry.note ?? ''}`)
+    announce(entry.failure ?? `${entry.note ?? ''} ${entry.status} ${entry.statusText}.`.trim())
   }
   async sendOnce(key, signal) {
     const { extras, operation: { operationId } } = this, values = this.values()

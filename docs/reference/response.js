@@ -22,6 +22,7 @@ export function drawResponse({ unsent, failure, status, statusText, headers, bod
   if (target) ends.unshift(Object.assign(link(operationId, summary), { onclick: () => goTo(target) }))
   const rows = headerNames.filter(name => named.has(name)).flatMap(name =>
     [el('dt', {}, name), el('dd', {}, named.get(name))])
-  return [drawLine(drawStatus(status, `${status} ${statusText}`), words, ...ends), wait, ...drawText(note),
+  const text = `${status} ${statusText}`, head = note ? el('b', {}, text) : drawStatus(status, text) // not as it should
+  return [drawLine(head, words, ...ends), wait, ...drawText(note),
     ...drawText(status >= 400 && body.message), ...drawBody(body), el('dl', {}, ...rows)]
 }
