@@ -23,6 +23,5 @@ export function drawResponse({ unsent, failure, status, statusText, headers, bod
   const rows = headerNames.filter(name => named.has(name)).flatMap(name =>
     [el('dt', {}, name), el('dd', {}, named.get(name))])
   const text = `${status} ${statusText}`, head = note ? el('b', {}, text) : drawStatus(status, text) // not as it should
-  return [drawLine(head, words, ...ends), wait, ...drawText(note),
-    ...drawText(status >= 400 && body.message), ...drawBody(body), el('dl', {}, ...rows)]
+  return [drawLine(head, words, ...ends), wait, ...drawText(note), ...drawBody(body), el('dl', {}, ...rows)]
 }
