@@ -45,7 +45,7 @@ export async function repeat(send, { until, key, signal, tell }) {
       return finish('A new minute began, so the strikes were cleared.')
     isRefused ||= status === 429
     if (count > 1 && left >= before.left && !isRefused) return finish('A new minute began before the limit.')
-    if (until === 503 && count === 10) return finish('No 503 came. Start the server with -fail 1/2 to see one.')
+    if (until === 503 && count === 10) return finish('No 503 came: start the server with -fail 1/2.')
     tell(entry)
     const ms = end - 1000 - Date.now() // the server rounds the end up
     if (isRefused && until === 403) await pause(second + 50, signal)

@@ -13,7 +13,7 @@ export const button = (text, onclick, kind = 'link') =>
 export const link = (id, ...content) => el('a', { href: `#${id}` }, ...content)
 export const drawMethod = method => el('b', { class: `method ${method}` }, method)
 export const drawStatus = (status, text = status) => el('b', { class: status < 400 ? 'good' : 'bad' }, text)
-export const announce = text => setText($('[role=status]'), text) // to a screen reader
+export const announce = text => { $('[role=status]').textContent = text } // also the same again
 // inline and prose draw what the description has of Markdown: paragraphs and `code`.
 export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? el('code', {}, part) : part)
 export const prose = (text = '') => text.split('\n\n').filter(Boolean).map(part => el('p', {}, ...inline(part)))

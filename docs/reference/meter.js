@@ -11,12 +11,12 @@ function drawMeter() {
   const count = `${printNumber(left)} of ${printNumber(limit)} requests left`
   const allowance = `${printNumber(perMinute)} ${minute === 60 ? 'a minute' : `in ${minute}\xa0s`}`
   const [head, rest] = {
-    gone: ['No server', 'start it again'],
+    gone: ['No server', 'Start the server again'],
     unknown: [plan, perMinute ? allowance : ''],
     unauthorized: [key ? 'Unknown key' : plan, ''],
     open: [count, `resets in ${time}`],
-    wait: [`Wait ${time}`, strikes ? `strike ${strikes} of ${strikesToBan}` : ''],
-    banned: [`Banned for ${time}`, 'other keys work'],
+    wait: [`Wait ${time}`, strikes ? `Strike ${strikes} of ${strikesToBan}` : ''],
+    banned: [`Banned for ${time}`, 'Other keys work'],
   }[state]
   const meter = $('.meter'), bar = $('[role=meter]', meter)
   setText($('strong', meter), head)

@@ -61,7 +61,7 @@ function drawFirst() {
   })), [newRequest, 'change'])
   return el('section', { id: 'first', class: 'aside' }, el('h2', { class: 'minor' }, name), panel.form,
     el('p', { class: 'actions' }, many, el('a', { href: '#errors', class: 'quiet' }, 'See every error')),
-    el('p', { class: 'hint' }, 'Ctrl+Enter sends the request in view.'),
+    el('p', { class: 'hint' }, 'Ctrl+Enter sends the form with the focus or, if none has it, a GET in view.'),
     el('section', { class: 'log' }, el('h2', { class: 'minor' }, 'Recent requests'), list))
 }
 // drawErrors draws the codes. The panel in which one is tried stands in its row or, on a wide page, beside the list.
@@ -73,7 +73,7 @@ function drawErrors() {
       const mistake = example['x-try'], name = mistake.until ? nameUntil(mistake.until) : `Try ${status}`
       let panel
       const show = () => {
-        panel ??= new Panel(operation, { name: code, status, example }).setMistake(mistake)
+        panel ??= new Panel(operation, { name: code, status, example })
         open?.remove()
         item.append(open = panel.form)
       }

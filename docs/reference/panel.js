@@ -16,7 +16,10 @@ export class Panel {
   send = el('button', { class: 'send', 'aria-keyshortcuts': 'Control+Enter' })
   wait = el('p', { class: 'wait' })
   answer = el('div', { class: 'answer' })
+  stale = el('span')
   requestFor = key => makeRequest(this.operation, this.values(), key, this.extras)
+  // ask is the request as text, to see whether what is shown belongs to it. An example does so with any key.
+  ask = (key = settings.key) => JSON.stringify(this.requestFor(key))
   values = () => Object.fromEntries(new FormData(this.form))
   // A panel shows the example of its first status, or one of an error.
   constructor(operation, { name = 'Try it', status = ownStatuses(operation)[0], example } = {}) {
@@ -27,14 +30,15 @@ export class Panel {
       el('div', { class: 'head' }, drawMethod(method), this.address, this.reset, end),
       el('div', { class: 'inputs' }, ...canSend ? inputs.map(drawField) : []), ...this.sample.parts, this.answer)
     example ??= examplesOf(resolve(operation.responses[status]))[0] ?? { summary: 'no body' }
-    this.answer.append(...drawExample(example, status))
-    this.initial = JSON.stringify(this.values())
+    this.example = drawExample(example, status)
+    const { 'x-try': mistake } = example, fill = () => mistake ? this.setMistake(mistake) : this.setValues({})
     this.form.oninput = () => this.update()
-    this.form.onreset = () => setTimeout(() => this.setValues({}))
+    this.form.onreset = () => setTimeout(() => { fill().show(); this.send.focus({ preventScroll: true }) })
     this.form.onsubmit = event => event.preventDefault(this.running ? this.running.abort() : this.run())
     newReading.addEventListener('change', () => this.showWait())
     changes.addEventListener('key', () => { this.running?.abort(); this.update() })
-    this.setValues({})
+    this.exampleAsk = fill().ask('')
+    this.show()
   }
   // setValues takes values for some fields, and what a mistake adds that no field can hold.
   setValues(values, extras) {
@@ -49,17 +53,28 @@ export class Panel {
     const { operationId } = this.operation, values = this.values()
     if (panels.get(operationId) === this) remember('sessionStorage', operationId, values)
     setText(this.address, decodeURI(this.requestFor('').target))
-    this.reset.hidden = JSON.stringify(values) === this.initial && !this.extras?.query && !this.extras?.headers
     this.sample.draw()
     this.showWait()
+    this.showStale()
+  }
+  // showStale says that what is shown is not for the request that Send will send.
+  showStale() {
+    const ask = this.ask(''), isStale = this.asked !== (this.entry ? this.ask() : ask)
+    this.reset.hidden = ask === this.exampleAsk
+    setText(this.stale, !isStale ? '' : this.entry ? 'for the previous request' : 'for another request')
+    this.answer.classList.toggle('stale', isStale)
   }
   // mark shows what an error is about: a parameter, the body, or the key.
-  mark({ code, message = '', status } = {}, unsent) {
+  mark({ body: { code, message = '', status } = {}, wrong, unsent = '' } = {}) {
     const { inputs, body } = this.operation, named = inputs.find(({ name }) => message.startsWith(name))
     const parameter = named ?? inputs.find(({ in: place }) => place === 'path')
-    const wrong = unsent ?? (status === 400 && (code === 'invalid_parameter' ? parameter : body))
-    for (const field of all('[name]', this.form)) field.ariaInvalid = field.name === wrong?.name
-    for (const field of all('.key > *')) field.ariaInvalid = code === 'unauthorized' && !this.extras?.headers
+    const { name } = wrong ?? (status === 400 && (code === 'invalid_parameter' ? parameter : body)) ?? {}
+    for (const field of all('[name]', this.form)) {
+      field.ariaInvalid = field.name === name
+      setText(field.parentElement.lastChild, field === wrong ? unsent : '')
+    }
+    const isUnknown = code === 'unauthorized' && !this.extras?.headers
+    for (const field of all('.key > *')) field.ariaInvalid = isUnknown || field === wrong
   }
   // tryError brings an error about, as its example says. What is pressed out of sight of the panel leads to it.
   tryError(mistake) {
@@ -73,9 +88,10 @@ export class Panel {
   async run(until) {
     const { key } = settings, wrong = all('[name]', this.form).find(({ name, value }) =>
       this.operation.path.includes(`{${name}}`) && /^\s*\.{0,2}\s*$/.test(value)) // a browser resolves dots in a path
-    if (/[^!-~]/.test(key)) return this.show({ unsent: 'A key has only ASCII characters and no spaces.' })
-    if (wrong) return this.show({ wrong,
-      unsent: `${wrong.name} ${wrong.value.trim() ? `cannot be ${wrong.value.trim()} in a path` : 'is required'}.` })
+    const refuse = (wrong, unsent) => { this.show({ wrong, unsent }); announce(`Not sent. ${unsent}`); wrong.focus() }
+    if (/[^!-~]/.test(key)) return refuse($('.own'), 'A key has only ASCII characters and no spaces.')
+    if (wrong) return refuse(wrong, `${wrong.name} ${wrong.value.trim()
+      ? `must be an integer, such as ${wrong.defaultValue}` : 'is required'}.`)
     this.running = new AbortController()
     this.showWait()
     const { signal } = this.running, send = () => this.sendOnce(key, signal), tell = entry => this.show(entry)
@@ -85,28 +101,33 @@ export class Panel {
     const { top } = this.answer.getBoundingClientRect(), head = $('.head', this.form).getBoundingClientRect()
     const isHere = head.bottom > 0 && head.top < innerHeight, isSeen = head.bottom < top + 2 && top < innerHeight - 100
     if (isHere && !isSeen && !wide.matches) this.form.scrollIntoView()
-    announce(entry.failure ?? `${entry.status} ${entry.statusText}. ${entry.note ?? ''}`)
+    announce(entry.failure ?? `${entry.note ?? ''} ${entry.status} ${entry.statusText}.`.trim())
   }
   async sendOnce(key, signal) {
     const { extras, operation: { operationId } } = this, values = this.values()
     const plan = extras?.headers?.Authorization ? 'Unknown key' : planOf(key)
-    const sentAt = new Date().toLocaleTimeString('en-GB')
+    const sentAt = new Date().toLocaleTimeString('en-GB'), asked = this.ask(key)
     const entry = await call(this.requestFor(key), signal)
     log({ operationId, values, extras, entry: { ...entry, plan, sentAt } })
-    return { ...entry, until: reading(key).until }
+    return { ...entry, asked, until: reading(key).until }
   }
-  // show draws a response, new or from the log. A focused button that it replaces passes the focus on.
+  // show draws a response, new or from the log, or the example. A focused button that it replaces passes the focus on.
   show(entry) {
     const refocus = this.answer.contains(document.activeElement)
     const turnTo = page => this.setValues(Object.fromEntries(page)).run()
-    const goTo = ({ operation: { path }, values }) => panels.forEach(panel =>
-      panel.operation.path === path && panel.operation.canSend && panel.setValues(values))
+    const goTo = ({ operation: { path, operationId, method }, values }) => {
+      panels.forEach(panel => panel.operation.path === path && panel.operation.canSend && panel.setValues(values))
+      if (method === 'GET') panels.get(operationId).run()
+    }
     this.entry = entry
-    this.answer.replaceChildren(...drawResponse(entry, this.wait, turnTo, goTo))
-    this.answer.classList.toggle('refused', !(entry.status < 400))
-    this.form.classList.add('answered')
-    this.mark(entry.body, entry.wrong)
+    this.asked = entry ? entry.asked ?? this.ask() : this.exampleAsk
+    this.answer.replaceChildren(...entry ? drawResponse(entry, this.wait, turnTo, goTo) : this.example)
+    this.answer.firstChild.firstChild.after(this.stale)
+    this.answer.classList.toggle('refused', entry ? !(entry.status < 400) : false)
+    this.form.classList.toggle('answered', Boolean(entry))
+    this.mark(entry)
     this.showWait()
+    this.showStale()
     if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
   }
   // showWait shows what can be pressed now, and how long the last response says to wait.
@@ -122,11 +143,13 @@ export class Panel {
 function drawField(input) {
   const { name, in: place, required, schema, example = '' } = input
   const { enum: options, type, default: preset = '', ...plain } = resolve(schema)
-  const control = el(place === 'body' ? 'textarea' : options ? 'select' : 'input', { name, spellcheck: 'false' })
+  const reason = el('small', { id: `reason-${crypto.getRandomValues(new Uint32Array(1))}` }) // why it was not sent
+  const control = el(place === 'body' ? 'textarea' : options ? 'select' : 'input',
+    { name, spellcheck: 'false', 'aria-describedby': reason.id })
   for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
   if (type === 'integer') control.inputMode = 'numeric'
   if (place === 'body') control.defaultValue = printJSON(examplesOf(input)[0].value)
   else Object.assign(control, required ? { defaultValue: example } : { placeholder: example || preset })
   return el('label', { class: 'field' }, el('span', {}, el('code', {}, name), required ? ' required' : ''), control,
-    el('small', {}, rangeOf(plain)))
+    el('small', {}, rangeOf(plain)), reason)
 }

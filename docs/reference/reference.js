@@ -1,6 +1,6 @@
 // Draws the page, and listens to what concerns all of it: the key, the scheme, the place, the keyboard.
 import { api } from './description.js'
-import { $, all, el, react } from './draw.js'
+import { $, all, announce, el, react } from './draw.js'
 import './meter.js'
 import { drawGroup } from './operations.js'
 import { drawOverview } from './overview.js'
@@ -42,11 +42,12 @@ function markPlace() {
   history.replaceState(null, '', link === links[0] ? '/' : link.hash)
 }
 for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, markPlace)
-// Ctrl+Enter sends the form with the focus, or that of the place. A DELETE has to have the focus.
+// Ctrl+Enter sends the form with the focus or, if none has it, a GET in view.
 addEventListener('keydown', event => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return
-  const near = $('form', place.closest('article') ?? place), isDelete = near && $('.DELETE', near)
-  const form = document.activeElement.closest('form') ?? (isDelete ? null : near)
+  const own = document.activeElement.closest('form'), form = own ?? $('form', place.closest('article') ?? place)
+  const send = form && $('.send', form), { top, bottom } = (send ?? place).getBoundingClientRect()
   event.preventDefault()
-  if (form && $('.send', form)) form.requestSubmit()
+  if (send && (own || ($('.GET', form) && top > 0 && bottom < innerHeight))) form.requestSubmit()
+  else announce(`Not sent: ${form?.ariaLabel ?? 'no form'}. Only a GET in view is sent without the focus.`)
 })

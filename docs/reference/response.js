@@ -6,8 +6,8 @@ import { button, drawStatus, el, inline, link } from './draw.js'
 const drawBody = body => body === '' ? [el('p', {}, 'The response has no body.')] : drawJSON(body)
 const drawLine = (head, words, ...ends) => el('div', { class: 'status-line' }, head, ...words.filter(Boolean)
   .map(word => el('span', {}, word)), el('span', { class: 'ends' }, ...ends))
-export const drawExample = ({ summary, value = '' }, status) =>
-  [drawLine(drawStatus(status), [`Example: ${summary}`], drawCopy(() => printJSON(value))), ...drawBody(value)]
+export const drawExample = ({ summary, value = '' }, status) => [drawLine(el('b', {}, 'Example response'),
+  [`${status}: ${summary}`], drawCopy(() => printJSON(value))), ...drawBody(value)]
 // drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
 export function drawResponse({ unsent, failure, status, statusText, headers, body, took, count, note, sentAt, plan },
   wait, turnTo, goTo) {
@@ -22,6 +22,6 @@ export function drawResponse({ unsent, failure, status, statusText, headers, bod
   if (target) ends.unshift(Object.assign(link(operationId, summary), { onclick: () => goTo(target) }))
   const rows = headerNames.filter(name => named.has(name)).flatMap(name =>
     [el('dt', {}, name), el('dd', {}, named.get(name))])
-  return [drawLine(drawStatus(status, `${status} ${statusText}`), words, ...ends), wait, ...drawText(note),
-    ...drawText(status >= 400 && body.message), ...drawBody(body), el('dl', {}, ...rows)]
+  const text = `${status} ${statusText}`, head = note ? el('b', {}, text) : drawStatus(status, text) // not as it should
+  return [drawLine(head, words, ...ends), wait, ...drawText(note), ...drawBody(body), el('dl', {}, ...rows)]
 }
