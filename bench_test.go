@@ -20,7 +20,9 @@ func BenchmarkHandler(b *testing.B) {
 		{"list 100", "GET", "/pets?after=500&limit=100", ""},
 		{"put", "PUT", "/pets/500", newKiwi},
 	} {
-		b.Run(bench.name, func(b *testing.B) { s.repeat(b, bench.method, bench.target, bench.body) })
+		b.Run(bench.name, func(b *testing.B) {
+			s.repeat(b, bench.method, bench.target, bench.body)
+		})
 	}
 }
 

@@ -399,7 +399,7 @@ func TestKeyOfARequest(t *testing.T) {
 
 const shop = "https://shop.example"
 
-// Web pages of which origins may call the API with the demo keys, and with an origin in the options.
+// Web pages of which origins may call the API with the demo keys, and with one in the options.
 func TestCORS(t *testing.T) {
 	for _, test := range []struct {
 		rule            string
@@ -481,9 +481,9 @@ func TestOptions(t *testing.T) {
 			"-minute must be from 1s to 1m, not 1ms"},
 		{"a delay of 9 seconds", Options{Delay: 9 * time.Second},
 			"-delay must be from 0 to 8s, not 9s"},
-		{"an origin with a path", Options{CORSOrigin: shop + "/"}, "-cors-origin must be a scheme " +
-			"and a host, such as https://example.com, in small letters and without a path, " +
-			`trailing slash or default port; got "https://shop.example/"`},
+		{"an origin with a path", Options{CORSOrigin: shop + "/"}, "-cors-origin must be a " +
+			"scheme and a host, such as https://example.com, in small letters and without a " +
+			`path, trailing slash or default port; got "https://shop.example/"`},
 		{"a fail of 2", Options{Fail: "2"},
 			`-fail must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got "2"`},
 		{"a drop of 3/2", Options{Drop: "3/2"},
@@ -574,8 +574,9 @@ func TestFailDropAndDelay(t *testing.T) {
 			"dropped 200"},
 		{"delay holds back each response", Options{Delay: slow},
 			"GET /pets; POST /pets; PUT /pets; GET //x", "200+3s 201+3s 405+3s 404+3s"},
-		{"delay holds back what fails or is dropped", Options{Delay: slow, Fail: "1/2", Drop: "1/1"},
-			"GET /pets; GET /pets", "503+3s dropped+3s"},
+		{"delay holds back what fails or is dropped",
+			Options{Delay: slow, Fail: "1/2", Drop: "1/1"}, "GET /pets; GET /pets",
+			"503+3s dropped+3s"},
 		{"delay spares a 401, a 429 and a 403", Options{Delay: slow}, refused + "GET /pets x",
 			"401 200+3s" + nine + " 403 401"},
 	} {

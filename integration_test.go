@@ -235,9 +235,9 @@ func TestStepsOfASave(t *testing.T) {
 	}, got)
 }
 
-// If a step of a save fails, the write is refused and changes nothing. After the rename, the write is
-// done: if the directory cannot be synced, that is a line of the log, and if it cannot be synced at
-// all on this file system, not even that.
+// If a step of a save fails, the write is refused and changes nothing. After the rename, the write
+// is done: if the directory cannot be synced, that is a line of the log, and if it cannot be synced
+// at all on this file system, not even that.
 func TestFailingSystemCalls(t *testing.T) {
 	const failed, undone = "save failed: ", "saved, but a power failure could undo it: "
 	for _, test := range []struct {

@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 func parseFlags(args []string, stderr io.Writer) (addr string, opts Options, err error) {
 	flags := flag.NewFlagSet("petstore", flag.ContinueOnError)
 	flags.StringVar(&addr, "addr", "localhost:8080", "listen on `HOST:PORT`; 0 for a free port")
-	flags.StringVar(&opts.Data, "data", "petstore.json", "keep the records in `FILE`; empty for none")
+	flags.StringVar(&opts.Data, "data", "petstore.json", "keep the records in `FILE`, if any")
 	flags.StringVar(&opts.Keys, "keys", "", "read the keys from `FILE` instead of the demo keys")
 	flags.DurationVar(&opts.Minute, "minute", time.Minute, "make a minute last `DURATION`")
 	flags.StringVar(&opts.CORSOrigin, "cors-origin", "", "let web pages from `ORIGIN` call the API")

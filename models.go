@@ -13,8 +13,8 @@ import (
 )
 
 // The records come first, each with the function that reads it, from a request body or the data
-// file. An id counts in the file; in a body, it is ignored. Errors are *Errors; of one about a file,
-// only the message is used.
+// file. An id counts in the file; in a body, it is ignored. Errors are *Errors; of one about a
+// file, only the message is used.
 //
 // JSON from outside is checked once, by validJSON. From there on, it is a json.RawMessage.
 

@@ -179,7 +179,7 @@ func TestShipDate(t *testing.T) {
 	})
 }
 
-// What readOrder accepts is what encoding/json makes of it, and what is shown of it is accepted, too.
+// What readOrder accepts is what encoding/json makes of it, and what is shown of it is accepted.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":0,"petId":2,"quantity":3,"shipDate":"2030-01-01T00:00:00Z","complete":true}`,
@@ -207,7 +207,8 @@ func FuzzBody(f *testing.F) {
 		dec := json.NewDecoder(bytes.NewReader(data))
 		dec.UseNumber()
 		var want Order
-		if err := errors.Join(dec.Decode(&plain), json.Unmarshal(encode(plain), &want)); err != nil {
+		err = errors.Join(dec.Decode(&plain), json.Unmarshal(encode(plain), &want))
+		if err != nil {
 			t.Errorf("%q is accepted: %v", data, err)
 		}
 		equal(t, string(data), want, got)

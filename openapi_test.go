@@ -367,8 +367,8 @@ func TestDocuments(t *testing.T) {
 }
 
 // Each example of a success is what the program returns on its sample data, and what a GET returns
-// afterwards. An id in the body of a POST or PUT is ignored. Together, the examples of a response have
-// the properties that are described, with their types.
+// afterwards. An id in the body of a POST or PUT is ignored. Together, the examples of a response
+// have the properties that are described, with their types.
 func TestExamplesOfSuccesses(t *testing.T) {
 	jsonTypes := map[string]string{
 		"string": "string", "bool": "boolean", "float64": "integer", "[]interface {}": "array"}

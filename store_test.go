@@ -217,7 +217,8 @@ func TestIDs(t *testing.T) {
 				}
 			}
 			s.expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
-			newService(t, Options{Data: s.store.path}).expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
+			s = newService(t, Options{Data: s.store.path})
+			s.expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
 		})
 	}
 }
@@ -488,8 +489,8 @@ func TestChangedFile(t *testing.T) {
 		starting := &store{path: path}
 		writeFile(t, path, "{}")
 		_, err := starting.create()
-		equal(t, "error", path+" cannot be created: another server has just written it; start again",
-			fmt.Sprint(err))
+		equal(t, "error", path+" cannot be created: another server has just written it; "+
+			"start again", fmt.Sprint(err))
 		equal(t, "the file", "{}", contentOf(t, path))
 	})
 }
@@ -498,7 +499,8 @@ func TestChangedFile(t *testing.T) {
 // other one has acknowledged is in the file.
 func TestTwoServersOnOneFile(t *testing.T) {
 	path := freshPath(t)
-	stores := []*store{newService(t, Options{Data: path}).store, newService(t, Options{Data: path}).store}
+	one, other := newService(t, Options{Data: path}), newService(t, Options{Data: path})
+	stores := []*store{one.store, other.store}
 	var writers sync.WaitGroup
 	for _, s := range stores {
 		writers.Go(func() {
