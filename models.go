@@ -90,13 +90,10 @@ func readInventoryUpdate(data json.RawMessage) (int64, error) {
 	return quantity, f.firstError()
 }
 
-// petInFile has the fields of Pet with other tags, so that one can be converted to the other.
+// petInFile is a Pet as the data file has it: with its stock.
 type petInFile struct {
-	ID         int64     `json:"id"`
-	Name       string    `json:"name"`
-	CategoryID int64     `json:"categoryId"`
-	Status     PetStatus `json:"status"`
-	Quantity   int64     `json:"quantity"`
+	Pet
+	Quantity int64 `json:"quantity"`
 }
 
 func readPetInFile(data json.RawMessage) (Pet, error) {
@@ -123,7 +120,7 @@ func readOrder(data json.RawMessage) (Order, error) {
 		PetID:    f.integerOrNil("petId"),
 		Quantity: f.integerOrNil("quantity"),
 		ShipDate: f.dateOrNil("shipDate"),
-		Complete: f.boolOr("complete", false),
+		Complete: optional(f, "complete", aBool, false),
 	}
 	if order.Quantity != nil {
 		f.checkQuantity(*order.Quantity, 1)
@@ -197,8 +194,6 @@ func (f *fields) integerOr(name string, value int64) int64 {
 }
 
 func (f *fields) integerOrNil(name string) *int64 { return orNil[int64](f, name, anInteger) }
-
-func (f *fields) boolOr(name string, value bool) bool { return optional(f, name, aBool, value) }
 
 func (f *fields) arrayOrNil(name string) []json.RawMessage {
 	return optional[[]json.RawMessage](f, name, anArray, nil)

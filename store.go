@@ -241,7 +241,7 @@ func (c Category) encodings() (clientJSON, fileJSON []byte) { line := encode(c);
 func (o Order) encodings() (clientJSON, fileJSON []byte)    { line := encode(o); return line, line }
 
 func (p Pet) encodings() (clientJSON, fileJSON []byte) {
-	return encode(p), encode(petInFile(p))
+	return encode(p), encode(petInFile{p, p.Quantity})
 }
 
 // search returns the index of the first record with the given id or a greater one, and whether it
