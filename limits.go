@@ -187,46 +187,41 @@ func newLimits(path string, minute time.Duration) (*limits, error) {
 			return nil, err
 		}
 	}
-	keys, err := parseKeys(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	l := &limits{
 		accounts: map[string]*account{},
 		keyless:  window{name: "minute", length: minute, limit: plans["free"].perMinute},
 	}
-	for key, p := range keys {
+	if err := l.addAccounts(data, minute); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return l, nil
+}
+
+// addAccounts adds the accounts in a keys file. The error gives the number of an invalid entry.
+func (l *limits) addAccounts(data []byte, minute time.Duration) error {
+	valid, err := validJSON(data)
+	if err != nil {
+		return err
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(valid, &list) != nil || len(list) == 0 {
+		return newError(invalidField, "The keys must be an array with at least one entry.")
+	}
+	for i, entry := range list {
+		key, p, err := readKey(entry)
+		if err == nil && l.accounts[key] != nil {
+			err = newError(invalidField, "The key appears twice; remove one entry.")
+		}
+		if err != nil {
+			return fmt.Errorf("keys, record %d: %w", i+1, err)
+		}
 		l.accounts[key] = &account{
 			minute:     window{name: "minute", length: minute, limit: p.perMinute},
 			day:        window{name: "day", length: 24 * time.Hour, limit: p.perDay},
 			strikeRate: rate.NewLimiter(rate.Every(minute/60), 1),
 		}
 	}
-	return l, nil
-}
-
-// parseKeys parses a keys file. The error gives the number of an invalid entry.
-func parseKeys(data []byte) (map[string]plan, error) {
-	valid, err := validJSON(data)
-	if err != nil {
-		return nil, err
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(valid, &list) != nil || len(list) == 0 {
-		return nil, newError(invalidField, "The keys must be an array with at least one entry.")
-	}
-	keys := map[string]plan{}
-	for i, entry := range list {
-		key, p, err := readKey(entry)
-		if _, used := keys[key]; err == nil && used {
-			err = newError(invalidField, "The key appears twice; remove one entry.")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("keys, record %d: %w", i+1, err)
-		}
-		keys[key] = p
-	}
-	return keys, nil
+	return nil
 }
 
 // admit decides on a request with a key, which is empty if there is none. The windows follow the
