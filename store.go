@@ -487,55 +487,51 @@ func (s *store) save(next *state) error {
 // replaceFile replaces the file with a snapshot of st. At any moment, even after a power failure,
 // the file is either the complete old snapshot or the complete new one:
 //
-//  1. Check that the file is the one that this process knows.
-//  2. Write the snapshot to a temporary file beside it, and sync that.
-//  3. Check again, since another program may have written meanwhile.
-//  4. Rename the temporary file to the file. This is one step for the file system, and from here
+//  1. Write the snapshot to a temporary file beside it, and sync that.
+//  2. Check that no other program has changed the file, and keep its permission bits.
+//  3. Rename the temporary file to the file. This is one step for the file system, and from here
 //     on, the save is done.
-//  5. Sync the directory, so that the rename survives a power failure, too.
+//  4. Sync the directory, so that the rename survives a power failure, too.
 func (s *store) replaceFile(st *state) error {
-	old, err := s.statUnchanged()
-	if err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+".saving-*")
+	directory := filepath.Dir(s.path)
+	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+".saving-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temp.Name()) // does nothing after the rename
-	written, err := writeTemp(temp, st, old)
+	written, err := st.writeFile(temp)
 	if err != nil {
 		return err
 	}
-	if _, err := s.statUnchanged(); err != nil {
+	old, err := s.statUnchanged()
+	if err != nil {
 		return err
+	}
+	if old != nil {
+		if err := os.Chmod(temp.Name(), old.Mode().Perm()); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(temp.Name(), s.path); err != nil {
 		return err
 	}
 	s.lastKnown = written
-	if err := syncDirectory(filepath.Dir(s.path)); err != nil {
+	if err := syncDirectory(directory); err != nil {
 		s.logger.Printf("saved, but a power failure could undo it: %v", err)
 	}
 	return nil
 }
 
-// writeTemp writes a snapshot of st to a temporary file, syncs and closes it. The file gets the
-// permission bits of the old one, if there is one.
-func writeTemp(temp *os.File, st *state, old fs.FileInfo) (fs.FileInfo, error) {
-	defer temp.Close()
-	if old != nil {
-		if err := temp.Chmod(old.Mode().Perm()); err != nil {
-			return nil, err
-		}
-	}
-	if err := st.write(temp); err != nil {
+// writeFile writes the snapshot of a state to a file, syncs and closes it.
+func (st *state) writeFile(file *os.File) (fs.FileInfo, error) {
+	defer file.Close()
+	if err := st.write(file); err != nil {
 		return nil, err
 	}
-	if err := temp.Sync(); err != nil {
+	if err := file.Sync(); err != nil {
 		return nil, err
 	}
-	return temp.Stat()
+	return file.Stat()
 }
 
 var errFileChanged = newError(fileChanged, "Another program has changed the data file, so this "+

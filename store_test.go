@@ -440,6 +440,14 @@ func TestFailedSave(t *testing.T) {
 		s.expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
 		expectSaved(t, s.store)
 	})
+	t.Run("is refused if nobody can tell what the file is", func(t *testing.T) {
+		s := freshService(t)
+		os.Remove(s.store.path)
+		if err := os.Symlink(s.store.path, s.store.path); err != nil { // a loop
+			t.Skip(err)
+		}
+		s.expect("POST /categories", aCategory, 503, "save_failed: ")
+	})
 }
 
 const changed = "Another program has changed the data file, so this change was not saved; " +
