@@ -56,11 +56,9 @@ func (o Options) check() error {
 			"in small letters and without a path, trailing slash or default port; got %q",
 			o.CORSOrigin)
 	}
-	if _, err := parseRatio("-fail", o.Fail); err != nil {
-		return err
-	}
-	_, err := parseRatio("-drop", o.Drop)
-	return err
+	_, failErr := parseRatio("-fail", o.Fail)
+	_, dropErr := parseRatio("-drop", o.Drop)
+	return cmp.Or(failErr, dropErr)
 }
 
 func (o Options) usesDemoKeys() bool { return o.Keys == "" }
@@ -71,7 +69,6 @@ type Server struct {
 	limits     *limits
 	store      *store
 	fail, drop *ratio
-	logger     *log.Logger
 	mux        *http.ServeMux
 	started    time.Time
 }
@@ -80,12 +77,12 @@ type Server struct {
 // starts no goroutine, so a Server also works in the fake time of testing/synctest.
 func New(options Options) (*Server, error) {
 	options.Minute = cmp.Or(options.Minute, time.Minute)
+	options.Logger = cmp.Or(options.Logger, log.Default())
 	if err := options.check(); err != nil {
 		return nil, err
 	}
 	s := &Server{
 		options: options,
-		logger:  cmp.Or(options.Logger, log.Default()),
 		mux:     http.NewServeMux(),
 		started: time.Now(),
 	}
@@ -93,7 +90,7 @@ func New(options Options) (*Server, error) {
 	if s.limits, err = newLimits(options.Keys, options.Minute); err != nil {
 		return nil, err
 	}
-	if s.store, err = openStore(options.Data, s.logger); err != nil {
+	if s.store, err = openStore(options.Data, options.Logger); err != nil {
 		return nil, err
 	}
 	s.fail, _ = parseRatio("-fail", options.Fail) // check has found no error
@@ -202,12 +199,18 @@ func (h handler) call(r *http.Request) (resp response, err error) {
 	return h(r)
 }
 
-// send sends and logs a response or, if there is an error, what errorResponse makes of it.
+// send sends and logs a response. The body of one with an error is that error.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, resp response,
 	err error) {
 	header := w.Header()
 	if err != nil {
-		resp = s.errorResponse(err, resp.header)
+		e, ok := err.(*Error)
+		if !ok { // a bug in this program
+			s.options.Logger.Print(err)
+			e = newError(internalError,
+				"The server failed; try again, and report it if it fails again.")
+		}
+		resp.status, resp.body = e.Status, encode(e)
 	}
 	if resp.status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", "Bearer")
@@ -234,21 +237,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, r
 	s.log(r, begin, strconv.Itoa(resp.status))
 }
 
-// errorResponse returns the response for an error. One that is no *Error is a bug in this program:
-// it is logged, and clients get a 500.
-func (s *Server) errorResponse(err error, header http.Header) response {
-	e, ok := err.(*Error)
-	if !ok {
-		s.logger.Print(err)
-		e = newError(internalError,
-			"The server failed; try again, and report it if it fails again.")
-	}
-	return response{status: e.Status, body: encode(e), header: header}
-}
-
 func (s *Server) log(r *http.Request, begin time.Time, status string) {
 	if s.options.Verbose {
-		s.logger.Printf("%s %q %s %s", r.Method, r.URL.Path, status, time.Since(begin))
+		s.options.Logger.Printf("%s %q %s %s", r.Method, r.URL.Path, status, time.Since(begin))
 	}
 }
 
@@ -328,10 +319,7 @@ func requestKey(r *http.Request) string {
 // protocol). It allows the origin in the options and, with the demo keys, any origin on this
 // computer.
 func (s *Server) allowsOrigin(origin string) bool {
-	if origin == "" {
-		return false
-	}
-	if origin == s.options.CORSOrigin {
+	if origin != "" && origin == s.options.CORSOrigin {
 		return true
 	}
 	u, err := url.Parse(origin)
@@ -383,9 +371,8 @@ func byID(f func(r *http.Request, id int64) (response, error)) handler {
 // deprecated adds to a handler what the OpenAPI description says of its operation: since when it is
 // deprecated (RFC 9745), when it will be gone (RFC 8594), and what comes in its place.
 func deprecated(h handler) handler {
-	since := time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC)
 	header := http.Header{
-		"Deprecation": {fmt.Sprintf("@%d", since.Unix())},
+		"Deprecation": {"@1795132800"}, // 20 November 2026
 		"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
 		"Link":        {`</pets>; rel="successor-version"`},
 	}
@@ -410,7 +397,7 @@ func (s *Server) listPets(r *http.Request) (response, error) {
 				q.categoryID != 0 && q.categoryID != pet.value.CategoryID
 		})
 	}
-	return list(r, q, pets)
+	return list(r, q, pets, clientJSON), nil
 }
 
 func (s *Server) createPet(r *http.Request) (response, error) {
@@ -445,7 +432,7 @@ func (s *Server) listCategories(r *http.Request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return list(r, q, s.store.view().categories.records)
+	return list(r, q, s.store.view().categories.records, clientJSON), nil
 }
 
 func (s *Server) createCategory(r *http.Request) (response, error) {
@@ -480,7 +467,7 @@ func (s *Server) listOrders(r *http.Request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return list(r, q, s.store.view().orders.records)
+	return list(r, q, s.store.view().orders.records, clientJSON), nil
 }
 
 func (s *Server) createOrder(r *http.Request) (response, error) {
@@ -515,12 +502,7 @@ func (s *Server) listInventory(r *http.Request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	pets, link := page(r, q, s.store.view().pets.records)
-	items := make([][]byte, len(pets))
-	for i, pet := range pets {
-		items[i] = encode(pet.value.inventoryItem())
-	}
-	return array(items, link), nil
+	return list(r, q, s.store.view().pets.records, inventoryJSON), nil
 }
 
 func (s *Server) getInventory(_ *http.Request, id int64) (response, error) {
@@ -548,7 +530,7 @@ func respondItem(pet *record[Pet], err error) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return response{status: http.StatusOK, body: encode(pet.value.inventoryItem())}, nil
+	return response{status: http.StatusOK, body: inventoryJSON(pet)}, nil
 }
 
 func created[T entity](r *http.Request, added *record[T], err error) (response, error) {
@@ -567,29 +549,24 @@ func noContent[T entity](_ *record[T], err error) (response, error) {
 	return response{status: http.StatusNoContent}, err
 }
 
-// list returns a response with the page of records that a query asks for.
-func list[T entity](r *http.Request, q query, all []*record[T]) (response, error) {
-	records, link := page(r, q, all)
-	items := make([][]byte, len(records))
+// list returns a response with the page of records that a query asks for, as a JSON array with one
+// record per line.
+func list[T entity](r *http.Request, q query, all []*record[T],
+	toJSON func(*record[T]) []byte) response {
+	records, header := page(r, q, all)
+	body := append(make([]byte, 0, 100*len(records)), '[') // if it grows, a long list is slower
 	for i, found := range records {
-		items[i] = found.clientJSON
+		if i > 0 {
+			body = append(body, ",\n"...)
+		}
+		body = append(body, toJSON(found)...)
 	}
-	return array(items, link), nil
+	return response{status: http.StatusOK, body: append(body, ']'), header: header}
 }
 
-// array returns a response with a JSON array that has one item per line.
-func array(items [][]byte, header http.Header) response {
-	size := len("[]") // a body that has to grow makes a long list slower by a fifth
-	for _, item := range items {
-		size += len(item) + len(",\n")
-	}
-	body := append(make([]byte, 0, size), '[')
-	for _, item := range items {
-		body = append(append(body, item...), ",\n"...)
-	}
-	body = append(bytes.TrimSuffix(body, []byte(",\n")), ']')
-	return response{status: http.StatusOK, body: body, header: header}
-}
+func clientJSON[T entity](r *record[T]) []byte { return r.clientJSON }
+
+func inventoryJSON(pet *record[Pet]) []byte { return encode(pet.value.inventoryItem()) }
 
 // page returns the records that a query asks for and, if more follow, a Link header with the URL of
 // the next page (RFC 8288). For example, given records 1, 2, 3 and 5, limit=2 returns 1 and 2 with

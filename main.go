@@ -181,7 +181,7 @@ func httpServer(s *Server) *http.Server {
 		ReadTimeout:  5 * time.Second,
 		WriteTimeout: 10*time.Second + s.options.Delay,
 		IdleTimeout:  time.Minute,
-		ErrorLog:     s.logger,
+		ErrorLog:     s.options.Logger,
 	}
 	if s.options.usesDemoKeys() {
 		server.Handler = refuseForeignHost(s)

@@ -503,7 +503,7 @@ func TestShutdown(t *testing.T) {
 				}
 				synctest.Wait()
 				begin := time.Now()
-				shutDown(c.server, c.logger)
+				shutDown(c.server, c.options.Logger)
 				<-c.closed
 				equal(t, "closed after", takes, time.Since(begin).Truncate(time.Second))
 				equal(t, "log", want, c.log.String())

@@ -195,10 +195,6 @@ func (f *fields) integerOr(name string, value int64) int64 {
 
 func (f *fields) integerOrNil(name string) *int64 { return orNil[int64](f, name, anInteger) }
 
-func (f *fields) arrayOrNil(name string) []json.RawMessage {
-	return optional[[]json.RawMessage](f, name, anArray, nil)
-}
-
 // dateOrNil accepts what time.Time accepts, except for an offset of 24 hours, which it could not
 // write again.
 func (f *fields) dateOrNil(name string) *time.Time {
@@ -264,16 +260,13 @@ func validJSON(data []byte) (json.RawMessage, error) {
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
 		return nil, newError(malformedJSON, "The JSON begins with a byte order mark; remove it.")
 	}
-	for i := 0; i < len(data); { // encoding/json would replace invalid UTF-8
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
+	for i, r := range string(data) { // encoding/json would replace invalid UTF-8
+		if r == utf8.RuneError && !bytes.HasPrefix(data[i:], []byte("\ufffd")) {
 			return nil, malformed(data, i, "invalid UTF-8")
 		}
-		i += size
 	}
-	if !json.Valid(data) {
-		var fault *json.SyntaxError
-		errors.As(json.Unmarshal(data, new(any)), &fault)
+	err := json.Unmarshal(data, new(json.RawMessage))
+	if fault, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return nil, malformed(data, int(fault.Offset)-1, fault.Error())
 	}
 	return data, nil

@@ -37,16 +37,54 @@ type store struct {
 	lastKnown fs.FileInfo // the file as this process last read or wrote it; nil if it did neither
 }
 
+// A state is everything in the store. A pet belongs to a category that exists, and an order refers
+// to a pet that exists or to none.
+type state struct {
+	categories table[Category]
+	pets       table[Pet]
+	orders     table[Order]
+}
+
+// A table holds the records of one kind in id order. No method writes into a slice of records: each
+// change makes a new one, so that a copy of the table stays as it is.
+//
+//	before := st.pets // records 1, 2 and 3
+//	st.pets.remove(2) // st.pets.records is 1 and 3, and before.records is still 1, 2 and 3
+type table[T entity] struct {
+	kind    string // "pet", for messages
+	records []*record[T]
+	lastID  int64 // the last id assigned, even if its record was removed
+}
+
+// A record is a value with its JSON, which is made once, so that lists and saves need not encode
+// it again. A record is never modified.
+type record[T entity] struct {
+	value      T
+	clientJSON []byte
+	fileJSON   []byte // the line in the data file
+}
+
+// An entity is a Category, a Pet or an Order.
+type entity interface {
+	id() int64
+	inFile() any                     // what the data file has instead of it
+	checkReferences(st *state) error // unless each record that it refers to exists
+}
+
 // view returns the current state.
 func (s *store) view() *state { return s.current.Load() }
 
-// update carries out a write. If the change or the save fails, nothing has changed.
+// update carries out a write. If the change or the save fails, or the record refers to one that does
+// not exist, nothing has changed.
 func update[T entity](s *store, change func(next *state) (*record[T], error)) (*record[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := *s.view() // shares its slices of records, so a change must make a new slice: see table
+	next := *s.view() // shares its slices of records, so a change makes a new slice
 	changed, err := change(&next)
 	if err != nil {
+		return nil, err
+	}
+	if err := changed.value.checkReferences(&next); err != nil {
 		return nil, err
 	}
 	if err := s.save(&next); err != nil {
@@ -86,9 +124,6 @@ func (s *store) removeCategory(id int64) (*record[Category], error) {
 
 func (s *store) addPet(p Pet) (*record[Pet], error) {
 	return update(s, func(next *state) (*record[Pet], error) {
-		if err := p.check(next); err != nil {
-			return nil, err
-		}
 		p.ID = next.pets.lastID + 1
 		return next.pets.add(p)
 	})
@@ -98,9 +133,6 @@ func (s *store) replacePet(id int64, p Pet) (*record[Pet], error) {
 	return update(s, func(next *state) (*record[Pet], error) {
 		old, err := next.pets.get(id)
 		if err != nil {
-			return nil, err
-		}
-		if err := p.check(next); err != nil {
 			return nil, err
 		}
 		p.ID, p.Quantity = id, old.value.Quantity
@@ -134,9 +166,6 @@ func (s *store) removePet(id int64) (*record[Pet], error) {
 
 func (s *store) addOrder(o Order) (*record[Order], error) {
 	return update(s, func(next *state) (*record[Order], error) {
-		if err := o.check(next); err != nil {
-			return nil, err
-		}
 		o.ID = next.orders.lastID + 1
 		return next.orders.add(o)
 	})
@@ -146,9 +175,6 @@ func (s *store) replaceOrder(id int64, o Order) (*record[Order], error) {
 	return update(s, func(next *state) (*record[Order], error) {
 		old, err := next.orders.get(id)
 		if err != nil {
-			return nil, err
-		}
-		if err := o.check(next); err != nil {
 			return nil, err
 		}
 		if old.value.Complete && !o.Complete {
@@ -173,53 +199,21 @@ func (s *store) cancelOrder(id int64) (*record[Order], error) {
 	})
 }
 
-// A state is everything in the store. A pet belongs to a category that exists, and an order refers
-// to a pet that exists or to none.
-type state struct {
-	categories table[Category]
-	pets       table[Pet]
-	orders     table[Order]
-}
-
-// A table holds the records of one kind in id order. No method writes into a slice of records: each
-// change makes a new one, so that a copy of the table stays as it is.
-//
-//	before := st.pets // records 1, 2 and 3
-//	st.pets.remove(2) // st.pets.records is 1 and 3, and before.records is still 1, 2 and 3
-type table[T entity] struct {
-	kind    string // "pet", for messages
-	records []*record[T]
-	lastID  int64 // the last id assigned, even if its record was removed
-}
-
-// A record is a value with its JSON, which is made once, so that lists and saves need not encode
-// it again. A record is never modified.
-type record[T entity] struct {
-	value      T
-	clientJSON []byte
-	fileJSON   []byte // the line in the data file
-}
-
 func newRecord[T entity](v T) *record[T] {
-	clientJSON, fileJSON := v.encodings()
-	return &record[T]{value: v, clientJSON: clientJSON, fileJSON: fileJSON}
-}
-
-// An entity is a Category, a Pet or an Order. Its check finds a reference to a record that does not
-// exist.
-type entity interface {
-	id() int64
-	check(*state) error
-	encodings() (clientJSON, fileJSON []byte)
+	return &record[T]{value: v, clientJSON: encode(v), fileJSON: encode(v.inFile())}
 }
 
 func (c Category) id() int64 { return c.ID }
 func (p Pet) id() int64      { return p.ID }
 func (o Order) id() int64    { return o.ID }
 
-func (c Category) check(*state) error { return nil }
+func (c Category) inFile() any { return c }
+func (p Pet) inFile() any      { return petInFile{p, p.Quantity} }
+func (o Order) inFile() any    { return o }
 
-func (p Pet) check(st *state) error {
+func (c Category) checkReferences(*state) error { return nil }
+
+func (p Pet) checkReferences(st *state) error {
 	if _, found := search(st.categories.records, p.CategoryID); !found {
 		return newError(unknownReference,
 			"categoryId %d does not exist; use one that does.", p.CategoryID)
@@ -227,7 +221,7 @@ func (p Pet) check(st *state) error {
 	return nil
 }
 
-func (o Order) check(st *state) error {
+func (o Order) checkReferences(st *state) error {
 	if o.PetID == nil {
 		return nil
 	}
@@ -235,13 +229,6 @@ func (o Order) check(st *state) error {
 		return newError(unknownReference, "petId %d does not exist; use one that does.", *o.PetID)
 	}
 	return nil
-}
-
-func (c Category) encodings() (clientJSON, fileJSON []byte) { line := encode(c); return line, line }
-func (o Order) encodings() (clientJSON, fileJSON []byte)    { line := encode(o); return line, line }
-
-func (p Pet) encodings() (clientJSON, fileJSON []byte) {
-	return encode(p), encode(petInFile{p, p.Quantity})
 }
 
 // search returns the index of the first record with the given id or a greater one, and whether it
@@ -340,30 +327,18 @@ func parse(data []byte) (*state, error) {
 	f.check(min(st.categories.lastID, st.pets.lastID, st.orders.lastID) >= 0 &&
 		max(st.categories.lastID, st.pets.lastID, st.orders.lastID) <= maxID,
 		"lastCategoryId, lastPetId and lastOrderId must be from 0 to %d.", maxID)
-	categories := f.arrayOrNil("categories")
-	pets := f.arrayOrNil("pets")
-	orders := f.arrayOrNil("orders")
-	if err := f.firstError(); err != nil {
-		return nil, err
-	}
 	// A record may refer only to one that has been loaded before it.
-	if err := load(st, &st.categories, "categories", categories, readCategory); err != nil {
-		return nil, err
-	}
-	if err := load(st, &st.pets, "pets", pets, readPetInFile); err != nil {
-		return nil, err
-	}
-	if err := load(st, &st.orders, "orders", orders, readOrder); err != nil {
-		return nil, err
-	}
-	return st, nil
+	load(f, "categories", &st.categories, st, readCategory)
+	load(f, "pets", &st.pets, st, readPetInFile)
+	load(f, "orders", &st.orders, st, readOrder)
+	return st, f.firstError()
 }
 
 // load fills a table with the records in a list of a snapshot.
-func load[T entity](st *state, t *table[T], name string, list []json.RawMessage,
-	read func(json.RawMessage) (T, error)) error {
+func load[T entity](f *fields, list string, t *table[T], st *state,
+	read func(json.RawMessage) (T, error)) {
 	used := map[int64]bool{}
-	for i, data := range list {
+	for i, data := range optional[[]json.RawMessage](f, list, anArray, nil) {
 		v, err := read(data)
 		switch {
 		case err != nil:
@@ -372,10 +347,11 @@ func load[T entity](st *state, t *table[T], name string, list []json.RawMessage,
 		case used[v.id()]:
 			err = newError(invalidField, "Another record has the id %d.", v.id())
 		default:
-			err = v.check(st)
+			err = v.checkReferences(st)
 		}
 		if err != nil {
-			return fmt.Errorf("%s, record %d: %w", name, i+1, err)
+			f.check(false, "%s, record %d: %v", list, i+1, err)
+			return
 		}
 		used[v.id()] = true
 		t.records = append(t.records, newRecord(v))
@@ -384,7 +360,6 @@ func load[T entity](st *state, t *table[T], name string, list []json.RawMessage,
 	slices.SortFunc(t.records, func(a, b *record[T]) int {
 		return cmp.Compare(a.value.id(), b.value.id())
 	})
-	return nil
 }
 
 // write writes the snapshot of a state.
@@ -453,14 +428,7 @@ func (s *store) create() (*store, error) {
 	if s.path == "" {
 		return s, nil
 	}
-	err = s.replaceFile(first)
-	if errors.Is(err, errFileChanged) {
-		err = errors.New("another server has just written it; start again")
-	}
-	if fault, ok := errors.AsType[*fs.PathError](err); ok {
-		err = fault.Err // without the name of a temporary file
-	}
-	if err != nil {
+	if err := s.replaceFile(first); err != nil {
 		return nil, fmt.Errorf("%s cannot be created: %w", s.path, err)
 	}
 	return s, nil
@@ -503,14 +471,19 @@ func (s *store) replaceFile(st *state) error {
 	if err != nil {
 		return err
 	}
-	old, err := s.statUnchanged()
+	old, err := os.Stat(s.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // it is new, or was deleted
+		err = nil
+	case err == nil && s.lastKnown == nil:
+		err = errors.New("another server has just written it; start again")
+	case err == nil && !s.knows(old):
+		err = errFileChanged
+	case err == nil:
+		err = os.Chmod(temp.Name(), old.Mode().Perm())
+	}
 	if err != nil {
 		return err
-	}
-	if old != nil {
-		if err := os.Chmod(temp.Name(), old.Mode().Perm()); err != nil {
-			return err
-		}
 	}
 	if err := os.Rename(temp.Name(), s.path); err != nil {
 		return err
@@ -537,22 +510,11 @@ func (st *state) writeFile(file *os.File) (fs.FileInfo, error) {
 var errFileChanged = newError(fileChanged, "Another program has changed the data file, so this "+
 	"change was not saved; restart the server to read the file.")
 
-// statUnchanged describes the file, or returns nil if it is missing: a save may write it again. It
-// returns errFileChanged if the file is not the one that this process last read or wrote, judging
-// by its identity, size and modification time.
-func (s *store) statUnchanged() (fs.FileInfo, error) {
-	info, err := os.Stat(s.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if s.lastKnown == nil || !os.SameFile(info, s.lastKnown) ||
-		info.Size() != s.lastKnown.Size() || !info.ModTime().Equal(s.lastKnown.ModTime()) {
-		return nil, errFileChanged
-	}
-	return info, nil
+// knows reports whether a file is the one that this process last read or wrote, judging by its
+// identity, size and modification time.
+func (s *store) knows(file fs.FileInfo) bool {
+	return os.SameFile(file, s.lastKnown) && file.Size() == s.lastKnown.Size() &&
+		file.ModTime().Equal(s.lastKnown.ModTime())
 }
 
 // syncDirectory syncs a directory. It is no error if the file system or operating system cannot do
