@@ -44,7 +44,7 @@ const drawChapters = () => [
 // drawFirst draws a panel with a first request, and under it what it leads to, and the recent requests.
 function drawFirst() {
   const name = 'Your first request', panel = new Panel(operations[0], { name }), list = el('ol')
-  const many = button('', () => panel.tryError({ until: reading(settings.key).state === 'wait' ? 403 : 429 }), 'quiet')
+  const many = button('', () => panel.tryOut({ until: reading(settings.key).state === 'wait' ? 403 : 429 }), 'quiet')
   react(() => {
     const { state, left = limitsOf(settings.key).perMinute } = reading(settings.key)
     const count = left > 99 ? ` (${printNumber(left + 1)} requests)` : ''
@@ -77,7 +77,7 @@ function drawErrors() {
         open?.remove()
         item.append(open = panel.form)
       }
-      row.append(button(name, () => { show(); panel.tryError(mistake) }))
+      row.append(button(name, () => { show(); panel.tryOut(mistake) }))
       row.lastChild.ariaLabel = `${name}: ${code}`
       if (wide.matches && !open) show()
     }
