@@ -47,11 +47,11 @@ const drawPagingTrial = kind => button('Try two pets per page', () => first.tryO
 // drawFirst draws the panel of a first request, and under it what it leads to, and the recent requests.
 function drawFirst() {
   const many = button('', () => first.tryOut({ until: reading(settings.key).state === 'wait' ? 403 : 429 }))
-  const count = el('small'), list = el('ol')
+  const cost = el('small'), list = el('ol')
   react(() => {
     const { state, left = limitsOf(settings.key).perMinute } = reading(settings.key)
     setText(many, nameUntil(state === 'wait' ? 403 : 429))
-    setText(count, state === 'wait' ? `${strikesToBan} strikes` : left >= 0 ? `${printNumber(left + 1)} requests` : '')
+    setText(cost, state === 'wait' ? `${strikesToBan} strikes` : left >= 0 ? `at request ${printNumber(left + 1)}` : '')
   }, [newReading, 'change'], [changes, 'key'])
   react(() => list.replaceChildren(...requests.map(({ operationId, values, extras, times, entry }) => {
     const { method, target, status, sentAt } = entry, row = button(drawMethod(method), () => {
@@ -62,7 +62,7 @@ function drawFirst() {
     row.append(el('code', {}, target), drawStatus(status, status ?? 'no response'), time)
     return el('li', {}, row)
   })), [newRequest, 'change'])
-  const actions = [[many, count], [drawPagingTrial(), el('small', {}, '/pets?limit=2')],
+  const actions = [[many, cost], [drawPagingTrial(), el('small', {}, '/pets?limit=2')],
     [link('errors', 'See every error'), el('small', {}, `${codes.length} codes`)]]
   return el('section', { id: 'first', class: 'aside' }, el('h2', { class: 'minor' }, name), first.form,
     el('ul', { class: 'actions' }, ...actions.map(action => el('li', {}, ...action))),
