@@ -16,7 +16,7 @@ export function makeRequest({ path, method, inputs }, values, key, extras) {
   return { method, target, url: location.origin + target, headers, body: values.body }
 }
 
-const gone = 'The server cannot be reached; check that it is running.', lost = 'The response was lost. Send again.'
+const gone = 'The server could not be reached; check that it is running.', lost = 'The response was lost. Send again.'
 const unsure = 'The request may have been carried out: list the records before you send it again.'
 export async function call({ target, url, ...options }, stop) {
   const start = Date.now(), sent = { method: options.method, target }

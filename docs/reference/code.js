@@ -4,7 +4,7 @@ import { samples } from './samples.js'
 import { changes, choose, demoOf, settings } from './settings.js'
 
 const tokens = /("(?:[^"\\\n]|\\.)*"|'[^']*'|`[^`]*`|-?\b\d[\d.eE+-]*\b)/
-const kindOf = (token, rest) => /^[\d-]/.test(token) ? 'number' : rest.startsWith(':') ? '' : 'text'
+const kindOf = (token, rest) => /^[\d-]/.test(token) ? 'number' : rest.startsWith(':') ? 'name' : 'text'
 const color = text => text.split(tokens).map((part, i, parts) =>
   i % 2 ? el('span', { class: kindOf(part, parts[i + 1]) }, part) : part)
 const drawLines = text => text.split('\n').map(line => el('span', { class: 'line' }, ...color(line)))

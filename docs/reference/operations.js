@@ -7,7 +7,7 @@ import { Panel, panels } from './panel.js'
 import { recall } from './settings.js'
 
 const drawLabels = ({ deprecated, 'x-stability': stability }) => [deprecated && 'deprecated', stability].filter(Boolean)
-  .map(text => el('small', { class: 'label' }, text))
+  .flatMap(text => [' ', el('small', { class: 'label' }, text)])
 export const drawFields = fields => el('ul', { class: 'fields' }, ...fields.map(field => {
   const { name, in: place, required, description = '' } = field, schema = resolve(field.schema)
   const preset = 'default' in schema && `default ${schema.default}`
@@ -16,7 +16,7 @@ export const drawFields = fields => el('ul', { class: 'fields' }, ...fields.map(
 }))
 // drawCase draws an example. That of an error can be tried, if a request can bring it about.
 function drawCase({ summary, value, 'x-try': mistake }, status, panel) {
-  const trial = button(`Try ${status}`, () => panel.tryError(mistake), 'quiet')
+  const trial = button(`Try ${status}`, () => panel.tryOut(mistake), 'quiet')
   trial.ariaLabel = `Try ${status}: ${summary}`
   return el('details', { class: 'case' }, el('summary', {}, summary), ...drawJSON(value),
     ...mistake && panel.operation.canSend ? [trial] : [])
@@ -53,7 +53,7 @@ export function drawGroup(tag) {
   const parent = api.tags.find(({ name }) => name === tag['x-parent']), id = `group-${tag.name}`
   const title = () => [el('small', {}, `${parent['x-page-title']} / `), tag['x-page-title']]
   const own = operations.filter(({ tags }) => tags.includes(tag.name))
-  const links = own.map(operation => link(operation.operationId, drawMethod(operation.method),
+  const links = own.map(operation => link(operation.operationId, drawMethod(operation.method), ' ',
     el('span', {}, operation.summary), ...drawLabels(operation)))
   const section = el('section', { id, class: 'group' }, el('h2', {}, ...title()), ...prose(tag.description),
     ...own.map(drawOperation))

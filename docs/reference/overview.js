@@ -1,24 +1,23 @@
 // Draws the overview: what the API is, a first request, and a chapter for each part of the description.
 import { drawCopy } from './code.js'
-import { api, codes, introduction, operations, proseOf } from './description.js'
+import { api, codes, introduction, operations, proseOf, resolve } from './description.js'
 import { $, all, button, capitalize, drawMethod, drawStatus, el, inline, link, printNumber, prose, react, setText,
   wide } from './draw.js'
-import { limitsOf, newReading, reading } from './limits.js'
+import { limitsOf, newReading, reading, strikesToBan } from './limits.js'
 import { newRequest, requests } from './log.js'
 import { drawFields } from './operations.js'
 import { Panel, panels } from './panel.js'
-import { changes, choose, demoKeys, settings } from './settings.js'
+import { changes, choose, demoKeys, minute, settings } from './settings.js'
 
 const { headers, parameters, responses, schemas, securitySchemes } = api.components
-const asFields = headers => Object.entries(headers).map(([name, header]) => ({ name, ...header, required: false }))
-const limits = asFields({ 'X-RateLimit-Limit': headers.RateLimitLimit,
-  'X-RateLimit-Remaining': headers.RateLimitRemaining, 'X-RateLimit-Reset': headers.RateLimitReset,
-  'Retry-After': headers.RetryAfter })
+const asFields = headers => Object.entries(headers).map(([name, header]) =>
+  ({ name, ...resolve(header), required: false }))
 const nameUntil = status => `Send until ${status}${status === 403 ? ' (bans this key)' : ''}`
+const columnOfMinute = minute === 60 ? 'Per minute' : `Per ${minute}\xa0s`
 // drawPlans draws a table of the plans. A demo key is chosen with a press.
 function drawPlans() {
   const drawRow = kind => cells => el('tr', {}, ...cells.map(cell => el(kind, {}, cell)))
-  const head = ['Plan', 'Per minute', 'Per day', ...demoKeys.length ? ['Demo key'] : []]
+  const head = ['Plan', columnOfMinute, 'Per day', ...demoKeys.length ? ['Demo key'] : []]
   const rows = Object.entries(api.info['x-plans']).map(([plan, limits]) => {
     const demo = demoKeys.find(demo => demo.plan === plan), { perMinute, perDay } = { ...limits, ...demo }
     const cells = [perMinute, perDay].map(figure => figure ? printNumber(figure) : 'custom')
@@ -35,20 +34,24 @@ function drawChapter(title, ...content) {
 }
 const drawChapters = () => [
   drawChapter('Authentication', ...Object.values(securitySchemes).flatMap(({ description }) => prose(description))),
-  drawChapter('Rate limits', drawPlans(), drawFields(limits), ...prose(responses.KeyBanned.description)),
-  drawChapter('Paging', drawFields([parameters.Limit, parameters.After, ...asFields({ Link: headers.NextLink })])),
+  drawChapter('Rate limits', drawPlans(), drawFields(asFields(responses.RateLimited.headers)),
+    ...prose(responses.Unauthorized.description), ...prose(responses.KeyBanned.description)),
+  drawChapter('Paging', drawFields([parameters.Limit, parameters.After, ...asFields({ Link: headers.NextLink })]),
+    drawPagingTrial('quiet')),
   drawChapter('Request bodies'),
   drawChapter('CORS'),
   drawChapter('Versions', drawFields(asFields({ Deprecation: headers.Deprecation, Sunset: headers.Sunset }))),
 ]
-// drawFirst draws a panel with a first request, and under it what it leads to, and the recent requests.
+const name = 'Your first request', first = new Panel(operations[0], { name })
+const drawPagingTrial = kind => button('Try two pets per page', () => first.tryOut({ parameters: { limit: 2 } }), kind)
+// drawFirst draws the panel of a first request, and under it what it leads to, and the recent requests.
 function drawFirst() {
-  const name = 'Your first request', panel = new Panel(operations[0], { name }), list = el('ol')
-  const many = button('', () => panel.tryError({ until: reading(settings.key).state === 'wait' ? 403 : 429 }), 'quiet')
+  const many = button('', () => first.tryOut({ until: reading(settings.key).state === 'wait' ? 403 : 429 }))
+  const cost = el('small'), list = el('ol')
   react(() => {
     const { state, left = limitsOf(settings.key).perMinute } = reading(settings.key)
-    const count = left > 99 ? ` (${printNumber(left + 1)} requests)` : ''
-    setText(many, state === 'wait' ? nameUntil(403) : nameUntil(429) + count)
+    setText(many, nameUntil(state === 'wait' ? 403 : 429))
+    setText(cost, state === 'wait' ? `${strikesToBan} strikes` : left >= 0 ? `at request ${printNumber(left + 1)}` : '')
   }, [newReading, 'change'], [changes, 'key'])
   react(() => list.replaceChildren(...requests.map(({ operationId, values, extras, times, entry }) => {
     const { method, target, status, sentAt } = entry, row = button(drawMethod(method), () => {
@@ -59,10 +62,13 @@ function drawFirst() {
     row.append(el('code', {}, target), drawStatus(status, status ?? 'no response'), time)
     return el('li', {}, row)
   })), [newRequest, 'change'])
-  return el('section', { id: 'first', class: 'aside' }, el('h2', { class: 'minor' }, name), panel.form,
-    el('p', { class: 'actions' }, many, el('a', { href: '#errors', class: 'quiet' }, 'See every error')),
-    el('p', { class: 'hint' }, 'Ctrl+Enter sends the form with the focus or, if none has it, a GET in view.'),
-    el('section', { class: 'log' }, el('h2', { class: 'minor' }, 'Recent requests'), list))
+  const actions = [[many, cost], [drawPagingTrial(), el('small', {}, '/pets?limit=2')],
+    [link('errors', 'See every error'), el('small', {}, `${codes.length} codes`)]]
+  return el('section', { id: 'first', class: 'aside' }, el('h2', { class: 'minor' }, name), first.form,
+    el('ul', { class: 'actions' }, ...actions.map(action => el('li', {}, ...action))),
+    el('section', { class: 'log' }, el('h2', { class: 'minor' }, 'Recent requests'), list,
+      el('p', { class: 'hint' }, 'What you send is listed here. Press a request to see its response again.')),
+    el('p', { class: 'hint' }, 'Ctrl+Enter sends the form with the focus or, if none has it, a GET in view.'))
 }
 // drawErrors draws the codes. The panel in which one is tried stands in its row or, on a wide page, beside the list.
 function drawErrors() {
@@ -77,7 +83,7 @@ function drawErrors() {
         open?.remove()
         item.append(open = panel.form)
       }
-      row.append(button(name, () => { show(); panel.tryError(mistake) }))
+      row.append(button(name, () => { show(); panel.tryOut(mistake) }))
       row.lastChild.ariaLabel = `${name}: ${code}`
       if (wide.matches && !open) show()
     }

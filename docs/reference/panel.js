@@ -36,6 +36,7 @@ export class Panel {
     this.form.onreset = () => setTimeout(() => { fill().show(); this.send.focus({ preventScroll: true }) })
     this.form.onsubmit = event => event.preventDefault(this.running ? this.running.abort() : this.run())
     newReading.addEventListener('change', () => this.showWait())
+    wide.addEventListener('change', () => this.placeAnswer())
     changes.addEventListener('key', () => { this.running?.abort(); this.update() })
     this.exampleAsk = fill().ask('')
     this.show()
@@ -44,15 +45,15 @@ export class Panel {
   setValues(values, extras) {
     for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
     this.extras = extras
-    this.mark()
     this.update()
     return this
   }
   // update shows the request that Send will send. The session keeps it for a reload.
   update() {
+    this.mark()
     const { operationId } = this.operation, values = this.values()
     if (panels.get(operationId) === this) remember('sessionStorage', operationId, values)
-    setText(this.address, decodeURI(this.requestFor('').target))
+    setText(this.address, this.requestFor('').target)
     this.sample.draw()
     this.showWait()
     this.showStale()
@@ -76,8 +77,8 @@ export class Panel {
     const isUnknown = code === 'unauthorized' && !this.extras?.headers
     for (const field of all('.key > *')) field.ariaInvalid = isUnknown || field === wrong
   }
-  // tryError brings an error about, as its example says. What is pressed out of sight of the panel leads to it.
-  tryError(mistake) {
+  // tryOut sends what the x-try of an example says. What is pressed out of sight of the panel leads to it.
+  tryOut(mistake) {
     if (this.running) return
     const { top, bottom } = this.setMistake(mistake).form.getBoundingClientRect()
     if (bottom < 100 || top > innerHeight - 200) this.form.scrollIntoView()
@@ -115,20 +116,21 @@ export class Panel {
   show(entry) {
     const refocus = this.answer.contains(document.activeElement)
     const turnTo = page => this.setValues(Object.fromEntries(page)).run()
-    const goTo = ({ operation: { path, operationId, method }, values }) => {
-      panels.forEach(panel => panel.operation.path === path && panel.operation.canSend && panel.setValues(values))
-      if (method === 'GET') panels.get(operationId).run()
-    }
+    const goTo = ({ operation, values }) => panels.get(operation.operationId).setValues(values).run()
     this.entry = entry
     this.asked = entry ? entry.asked ?? this.ask() : this.exampleAsk
     this.answer.replaceChildren(...entry ? drawResponse(entry, this.wait, turnTo, goTo) : this.example)
     this.answer.firstChild.firstChild.after(this.stale)
     this.answer.classList.toggle('refused', entry ? !(entry.status < 400) : false)
-    this.form.classList.toggle('answered', Boolean(entry))
+    this.placeAnswer()
     this.mark(entry)
     this.showWait()
     this.showStale()
     if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
+  }
+  // placeAnswer puts a response below the head where the panel is narrow, so that it is seen at once.
+  placeAnswer() {
+    this.form.insertBefore(this.answer, this.entry && !wide.matches ? $('.inputs', this.form) : null)
   }
   // showWait shows what can be pressed now, and how long the last response says to wait.
   showWait() {
@@ -143,13 +145,11 @@ export class Panel {
 function drawField(input) {
   const { name, in: place, required, schema, example = '' } = input
   const { enum: options, type, default: preset = '', ...plain } = resolve(schema)
-  const reason = el('small', { id: `reason-${crypto.getRandomValues(new Uint32Array(1))}` }) // why it was not sent
-  const control = el(place === 'body' ? 'textarea' : options ? 'select' : 'input',
-    { name, spellcheck: 'false', 'aria-describedby': reason.id })
+  const control = el(place === 'body' ? 'textarea' : options ? 'select' : 'input', { name, spellcheck: 'false' })
   for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
   if (type === 'integer') control.inputMode = 'numeric'
   if (place === 'body') control.defaultValue = printJSON(examplesOf(input)[0].value)
   else Object.assign(control, required ? { defaultValue: example } : { placeholder: example || preset })
   return el('label', { class: 'field' }, el('span', {}, el('code', {}, name), required ? ' required' : ''), control,
-    el('small', {}, rangeOf(plain)), reason)
+    el('small', {}, rangeOf(plain)), el('small')) // why it was not sent
 }
