@@ -331,26 +331,22 @@ func TestHEAD(t *testing.T) {
 func TestContentLength(t *testing.T) {
 	server := httptest.NewServer(newService(t, Options{}))
 	defer server.Close()
-	for request := range strings.SplitSeq("GET /pets,HEAD /pets,GET /pets/1,HEAD /pets/1,"+
-		"GET /openapi.json,HEAD /openapi.json,GET /,HEAD /,GET /healthz,GET /nothing,PUT /pets,"+
-		"GET /categories?limit=0,POST /categories,POST /store/orders,GET /pets?limit=100", ",") {
+	for request := range strings.SplitSeq("GET /pets,GET /pets/1,GET /openapi.json,GET /,"+
+		"GET /healthz,GET /nothing,GET /pets?limit=100,GET /pets?limit=0,PUT /pets,POST /pets", ",") {
 		t.Run(request, func(t *testing.T) {
 			method, target, _ := strings.Cut(request, " ")
-			r, _ := http.NewRequest(method, server.URL+target, strings.NewReader(`{}`))
+			r, _ := http.NewRequest(method, server.URL+target, nil)
 			r.Header.Set("X-API-Key", "big")
 			resp, err := server.Client().Do(r)
 			must(t, err)
 			body, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if method != "HEAD" {
-				equal(t, "Content-Length", int64(len(body)), resp.ContentLength)
-				return
+			equal(t, "Content-Length", int64(len(body)), resp.ContentLength)
+			if method == "GET" {
+				r.Method = "HEAD"
+				head, err := server.Client().Do(r)
+				must(t, err)
+				equal(t, "that of a HEAD", resp.ContentLength, head.ContentLength)
 			}
-			r.Method = "GET"
-			get, err := server.Client().Do(r)
-			must(t, err)
-			get.Body.Close()
-			equal(t, "that of its GET", get.ContentLength, resp.ContentLength)
 		})
 	}
 }
@@ -380,7 +376,7 @@ func TestKeyOfARequest(t *testing.T) {
 	s.checkHeader(t, "GET /pets", "X-API-Key", []headerRow{
 		{"in X-API-Key", "big", 200}, {"unknown in X-API-Key", "wrong", 401}, {"missing", "", 401},
 	}, "Authorization")
-	t.Run("a stranger cannot tell which paths exist", func(t *testing.T) {
+	t.Run("a stranger gets a challenge, and cannot tell which paths exist", func(t *testing.T) {
 		s.t = t
 		for request := range strings.SplitSeq("GET /pets,GET /pets/x,GET /x,PUT /pets", ",") {
 			resp := s.do(request, "", "Authorization: Bearer secret")
@@ -388,12 +384,8 @@ func TestKeyOfARequest(t *testing.T) {
 			equal(t, request, "unauthorized: A valid API key is required; "+
 				"send it as Authorization: Bearer KEY.", errorIn(body)) // it has no key either
 			equal(t, request+": Allow", "", resp.Header.Get("Allow"))
+			equal(t, request+": challenge", "Bearer", resp.Header.Get("WWW-Authenticate"))
 		}
-	})
-	t.Run("a 401 challenges with Bearer", func(t *testing.T) {
-		s.t = t
-		header := s.do("GET /pets", "", "Authorization").Header
-		equal(t, "WWW-Authenticate", "Bearer", header.Get("WWW-Authenticate"))
 	})
 }
 
@@ -431,11 +423,9 @@ func TestCORS(t *testing.T) {
 				}
 				for request := range strings.SplitSeq("GET /pets,POST /pets,PUT /x,GET //x,HEAD /,"+
 					"GET /healthz,GET /openapi.json", ",") {
-					got := s.do(request, "", "Origin: "+origin).Header
-					equal(t, request+" from "+origin, want,
-						got.Get("Access-Control-Allow-Origin")+" "+got.Get("Vary"))
-					equal(t, request+" exposes headers", test.allowed,
-						got.Get("Access-Control-Expose-Headers") != "")
+					h := s.do(request, "", "Origin: "+origin).Header
+					got := h.Get("Access-Control-Allow-Origin") + " " + h.Get("Vary")
+					equal(t, request+" from "+origin, want, got)
 				}
 			}
 		})
@@ -488,8 +478,6 @@ func TestOptions(t *testing.T) {
 			`-fail must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got "2"`},
 		{"a drop of 3/2", Options{Drop: "3/2"},
 			`-drop must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got "3/2"`},
-		{"a missing keys file", Options{Keys: "none.json"},
-			"open none.json: no such file or directory"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			_, err := New(test.options)
@@ -508,27 +496,11 @@ func TestOptions(t *testing.T) {
 		contains(t, "the log", logged.String(), "nil pointer")
 	})
 	t.Run("two servers share nothing", func(t *testing.T) {
-		one, other := newService(t, Options{Fail: "1/2"}), newService(t, Options{Fail: "1/2"})
-		equal(t, "first of one", 503, one.get("sixty").status)
-		equal(t, "second of one", 204, one.do("DELETE /pets/5", "").StatusCode)
-		equal(t, "first of the other", 503, other.get("sixty").status)
-		equal(t, "second of the other", 200, other.do("GET /pets/5", "").StatusCode)
-		equal(t, "left of one", 58, one.get("sixty").remaining)
-		equal(t, "left of the other", 58, other.get("sixty").remaining)
-	})
-}
-
-// An error that no client should see is a bug in a handler.
-func TestInternalError(t *testing.T) {
-	t.Run("is a 500, and is logged", func(t *testing.T) {
-		s := newService(t, Options{})
-		s.mux.HandleFunc("/bug", func(w http.ResponseWriter, r *http.Request) {
-			s.serveAPI(w, r, func(*http.Request) (response, error) {
-				return response{}, errors.New("a bug")
-			})
-		})
-		s.expect("GET /bug", "", 500, "internal_error: The server failed; try again, ")
-		equal(t, "log", "a bug\n", s.log.String())
+		options := Options{Fail: "1/3"}
+		for _, s := range []*service{newService(t, options), newService(t, options)} {
+			equal(t, "requests left after a 503", "59", left(s.get("sixty")))
+			s.expect("DELETE /pets/5", "", 204, "")
+		}
 	})
 }
 
@@ -651,8 +623,8 @@ func TestOpenPaths(t *testing.T) {
 			equal(t, path+": X-RateLimit-Limit", "", resp.Header.Get("X-RateLimit-Limit"))
 			s.do("GET "+path, "", "Authorization: Bearer forty")
 		}
-		equal(t, "requests left with a key", 39, s.get("forty").remaining)
-		equal(t, "requests left without a key", keylessLimit-1, s.get("stranger").remaining)
+		equal(t, "requests left with a key", "39", left(s.get("forty")))
+		equal(t, "requests left without", strconv.Itoa(keylessLimit-1), left(s.get("stranger")))
 	})
 	t.Run("health tells the start in UTC to the nanosecond", func(t *testing.T) {
 		inBubble(t, Options{}, func(t *testing.T, s *service) { // which begins with the year 2000
@@ -661,12 +633,6 @@ func TestOpenPaths(t *testing.T) {
 			s.expect("GET /healthz", "", 200,
 				`{"status":"ok","started":"2000-01-01T00:00:01.23456789Z"}`)
 		})
-	})
-	t.Run("health is 200 after a failed save", func(t *testing.T) {
-		s := freshService(t)
-		breakDisk(t, s.store.path)
-		s.expect("POST /pets", newKiwi, 503, "save_failed: ")
-		equal(t, "health", 200, s.do("GET /healthz", "").StatusCode)
 	})
 	t.Run("the page gets the demo keys, and no others, and the minute", func(t *testing.T) {
 		serviceWith(t, Options{}).expect("GET /docs/keys.json", "", 200,

@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -132,8 +133,8 @@ func TestCounting(t *testing.T) {
 		s := newService(t, Options{})
 		requests := []string{"HEAD /pets/1", "PATCH /pets", "GET /nothing", "GET //pets"}
 		for i, request := range requests {
-			got := ratesOf(s.do(request, "", "Authorization: Bearer forty"))
-			equal(t, "requests left after "+request, 39-i, got.remaining)
+			resp := s.do(request, "", "Authorization: Bearer forty")
+			equal(t, "requests left after "+request, strconv.Itoa(39-i), left(resp))
 		}
 	})
 	t.Run("on arrival, also under delay, fail and drop", func(t *testing.T) {
@@ -161,22 +162,25 @@ func TestCounting(t *testing.T) {
 			})
 		}
 		all.Wait()
-		equal(t, "requests left", math.MaxInt32-80_001, s.get("big").remaining)
+		equal(t, "requests left", "2147403646", left(s.get("big")))
 	})
 }
 
 // A client sends requests at random moments, for ten days, and waits when it has to. The messages
 // of refusals are in docs/openapi.json.
 func TestRefusals(t *testing.T) {
-	for rule, timeToWait := range map[string]func(rates) time.Duration{
-		"who waits for Retry-After is let through": func(got rates) time.Duration {
-			return time.Duration(got.retryAfter) * time.Second
+	for rule, timeToWait := range map[string]func(http.Header) time.Duration{
+		"who waits for Retry-After is let through": func(h http.Header) time.Duration {
+			seconds, _ := strconv.Atoi(h.Get("Retry-After"))
+			return time.Duration(seconds) * time.Second
 		},
-		"who waits for Reset after a Remaining of 0 is let through": func(got rates) time.Duration {
-			if got.remaining > 0 {
+		"who waits for Reset after a Remaining of 0 is let through": func(
+			h http.Header) time.Duration {
+			if h.Get("X-RateLimit-Remaining") != "0" {
 				return 0
 			}
-			return time.Until(time.Unix(time.Now().Unix()+int64(got.resetIn), 0))
+			reset, _ := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
+			return time.Until(time.Unix(reset, 0))
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -187,11 +191,11 @@ func TestRefusals(t *testing.T) {
 					key := keys[random.IntN(len(keys))]
 					for range random.IntN(100) {
 						time.Sleep(time.Duration(random.Int64N(int64(time.Second / 2))))
-						got := s.get(key)
-						equal(t, "who waits as told is banned", false, got.status == 403)
-						if wait := timeToWait(got); wait > 0 {
+						resp := s.get(key)
+						equal(t, "who waits as told is banned", false, resp.StatusCode == 403)
+						if wait := timeToWait(resp.Header); wait > 0 {
 							time.Sleep(wait)
-							equal(t, fmt.Sprint(key, " after ", wait), 200, s.get(key).status)
+							equal(t, fmt.Sprint(key, " after ", wait), 200, s.get(key).StatusCode)
 							break
 						}
 					}
@@ -248,10 +252,10 @@ func TestBan(t *testing.T) {
 		inBubble(t, Options{}, func(t *testing.T, s *service) {
 			for _, key := range []string{"one", "both", "daily"} {
 				for range 100 {
-					status := s.get(key).status
+					status := s.get(key).StatusCode
 					for wait := time.Second; status == 429; wait *= 2 {
 						time.Sleep(wait)
-						status = s.get(key).status
+						status = s.get(key).StatusCode
 					}
 					equal(t, "status after the waits", 200, status)
 				}
@@ -264,7 +268,7 @@ func TestBan(t *testing.T) {
 				s := newService(t, Options{})
 				s.expectRates("one", newMinute)
 				time.Sleep(time.Duration(offset) * time.Second)
-				for seconds := 0; s.get("one").status != 403; seconds++ {
+				for seconds := 0; s.get("one").StatusCode != 403; seconds++ {
 					if seconds == 20 {
 						t.Fatalf("it takes longer from second %d of the minute on", offset)
 					}
@@ -288,12 +292,12 @@ func TestKeylessRequests(t *testing.T) {
 	t.Run("share one window, whose 429 has its figure, and no memory", func(t *testing.T) {
 		s := newService(t, Options{})
 		accounts := len(s.limits.accounts)
-		for left := keylessLimit - 1; left >= 0; left-- {
+		for count := keylessLimit - 1; count >= 0; count-- {
 			r := httptest.NewRequest("GET", "/pets", nil)
-			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", left)
+			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", count)
 			r.Header.Set("X-Forwarded-For", r.RemoteAddr)
-			r.Header.Set([]string{"X-API-Key", "Cookie"}[left%2], fmt.Sprint("guess", left))
-			equal(t, r.RemoteAddr+": left", left, ratesOf(s.exchange(r)).remaining)
+			r.Header.Set([]string{"X-API-Key", "Cookie"}[count%2], fmt.Sprint("guess", count))
+			equal(t, r.RemoteAddr+": left", strconv.Itoa(count), left(s.exchange(r)))
 		}
 		equal(t, "accounts", accounts, len(s.limits.accounts))
 		body, _ := io.ReadAll(s.do("GET /pets", "", "Authorization").Body)
