@@ -26,7 +26,7 @@ func TestMalformedJSON(t *testing.T) {
 		{"a comma too many", post, `{"name":"x",}`, 400, at + "1, at byte 13: invalid"},
 		{"other quotes", post, `{'name':'x'}`, 400, at + "1, at byte 2: invalid"},
 		{"a line break in a string", post, "{\"a\":\"x\n\"}", 400, at + "1, at byte 8: invalid"},
-		{"a fault in a later line", post, "{\r\n\"a\":1,\n\n x}", 400, at + "4, at byte 2: invalid"},
+		{"a fault in a later line", post, "\r\n{\"a\":1,\n\n x}", 400, at + "4, at byte 2: inv"},
 		{"bytes are counted, not characters", post, `{"é":x}`, 400, at + "1, at byte 7: invalid"},
 		{"too many brackets", post, strings.Repeat("[", 60000), 400, at + "1, at byte 10001: "},
 		{"a byte order mark", post, "\ufeff{\"name\":\"x\"}", 400, mark},
@@ -200,14 +200,10 @@ func FuzzBody(f *testing.F) {
 		dec.UseNumber()
 		var want Order
 		err = errors.Join(dec.Decode(&plain), json.Unmarshal(encode(plain), &want))
-		if err != nil {
-			t.Errorf("%q is accepted: %v", data, err)
-		}
+		equal(t, "error of encoding/json", nil, err)
 		equal(t, string(data), want, got)
 		again, err := read(encode(got))
-		if err != nil {
-			t.Errorf("%q is accepted, but not what is shown of it: %v", data, err)
-		}
-		equal(t, string(data), got, again)
+		equal(t, "error for what is shown", nil, err)
+		equal(t, "what is shown", got, again)
 	})
 }
