@@ -118,24 +118,23 @@ func contains(t testing.TB, what, text, part string) {
 func (s *service) expect(request, body string, status int, want string) {
 	s.t.Helper()
 	resp := s.do(request, body)
-	text, _ := io.ReadAll(resp.Body)
-	got := string(text)
-	if resp.StatusCode >= 400 {
-		if got = errorIn(text); strings.HasPrefix(got, want) && status == resp.StatusCode {
-			return
-		}
+	got, _ := io.ReadAll(resp.Body)
+	what := fmt.Sprintf("%s %.200s", request, body)
+	equal(s.t, what+": status", status, resp.StatusCode)
+	if resp.StatusCode < 400 {
+		equal(s.t, what, indented(want), indented(string(got)))
+	} else if text := errorIn(got); !strings.HasPrefix(text, want) {
+		s.t.Errorf("%s: the error %q does not begin with %q", what, text, want)
 	}
-	equal(s.t, fmt.Sprintf("%s %.200s", request, body), show(status, want),
-		show(resp.StatusCode, got))
 }
 
-// show returns a status with JSON that is spread over lines, or with other text as it is.
-func show(status int, text string) string {
+// indented returns JSON spread over lines, or other text as it is.
+func indented(text string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(strings.TrimSpace(text)), "", "  ") != nil {
-		b.WriteString(text)
+		return text
 	}
-	return fmt.Sprintf("status %d\n\n%s", status, &b)
+	return b.String()
 }
 
 // errorIn returns "code: message" of an Error object.
@@ -328,9 +327,8 @@ var binary = sync.OnceValues(func() (path string, err error) {
 	if binaryDirectory, err = os.MkdirTemp("", "petstore"); err != nil {
 		return "", err
 	}
-	// Without -trimpath and VCS data, a second build of the same sources is a cached one.
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false",
-		"-o", binaryDirectory+string(filepath.Separator), ".")
+	// With -trimpath and without VCS data, a second build of the same sources is a cached one.
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", binaryDirectory, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}

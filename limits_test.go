@@ -262,21 +262,6 @@ func TestBan(t *testing.T) {
 			}
 		})
 	})
-	t.Run("who asks each second is banned within 20 seconds, until a restart", func(t *testing.T) {
-		inBubble(t, Options{}, func(t *testing.T, s *service) {
-			for offset := range 60 { // from the beginning of the minute that is spent
-				s := newService(t, Options{})
-				s.expectRates("one", newMinute)
-				time.Sleep(time.Duration(offset) * time.Second)
-				for seconds := 0; s.get("one").StatusCode != 403; seconds++ {
-					if seconds == 20 {
-						t.Fatalf("it takes longer from second %d of the minute on", offset)
-					}
-					time.Sleep(time.Second)
-				}
-			}
-		})
-	})
 }
 
 func TestKeylessRequests(t *testing.T) {
