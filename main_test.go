@@ -142,13 +142,18 @@ func TestFaultsAtTheStart(t *testing.T) {
 // The server prints a URL where it answers, and where the demo keys count. Its description names it
 // too.
 func TestAddresses(t *testing.T) {
-	for _, test := range []struct{ rule, addr, keys, want string }{
-		{"localhost is printed", "localhost:0", "", "http://localhost:"},
-		{"a loopback address is printed", "127.0.0.1:0", "", "http://127.0.0.1:"},
-		{"an IPv6 address is printed in brackets", "[::1]:0", "", "http://[::1]:"},
-		{"no host is printed as localhost", ":0", keysFile(t), "http://localhost:"},
-		{"0.0.0.0 is printed as localhost", "0.0.0.0:0", keysFile(t), "http://localhost:"},
-		{"all of IPv6 is printed as localhost", "[::]:0", keysFile(t), "http://localhost:"},
+	keys := keysFile(t)
+	for _, test := range []struct {
+		rule, addr, keys, url string
+		status                int    // of a demo key
+		example               string // of a key
+	}{
+		{"localhost is printed", "localhost:0", "", "http://localhost:", 200, "demo-free"},
+		{"an address is printed", "127.0.0.1:0", "", "http://127.0.0.1:", 200, "demo-free"},
+		{"an IPv6 address has brackets", "[::1]:0", "", "http://[::1]:", 200, "demo-free"},
+		{"no host is printed as localhost", ":0", keys, "http://localhost:", 401, "KEY"},
+		{"0.0.0.0 is printed as localhost", "0.0.0.0:0", keys, "http://localhost:", 401, "KEY"},
+		{"all of IPv6 is printed as localhost", "[::]:0", keys, "http://localhost:", 401, "KEY"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			listener, err := net.Listen("tcp", test.addr)
@@ -156,21 +161,18 @@ func TestAddresses(t *testing.T) {
 				t.Skip("this computer has no such address: ", err)
 			}
 			listener.Close()
-			wantStatus, inExample := 200, "demo-free"
-			if test.keys != "" {
-				wantStatus, inExample = 401, "KEY"
-			}
 			p, stop := runHere(t, "-addr", test.addr, "-data=", "-keys", test.keys)
-			equal(t, "begin of "+p.url, true, strings.HasPrefix(p.url, test.want))
+			equal(t, "begin of "+p.url, true, strings.HasPrefix(p.url, test.url))
 			status, _ := p.do(t, "GET /pets", "")
-			equal(t, "status with a demo key", wantStatus, status)
+			equal(t, "status with a demo key", test.status, status)
 			_, described := p.do(t, "GET /openapi.json", "")
 			contains(t, "the description", described, `"default": "`+p.url+`"`)
 			equal(t, "other addresses", 0, strings.Count(described, "http://localhost:8080"))
 			code, printed := stop()
 			equal(t, "exit code", 0, code)
-			equal(t, "output", fmt.Sprintf("Petstore API: %s\nReference:    %[1]s/\nTry:          "+
-				"curl -i -H \"Authorization: Bearer %s\" %[1]s/pets\n", p.url, inExample), printed)
+			want := "Petstore API: %s\nReference:    %[1]s/\nTry:          curl -i -H " +
+				"\"Authorization: Bearer %s\" %[1]s/pets\n"
+			equal(t, "output", fmt.Sprintf(want, p.url, test.example), printed)
 		})
 	}
 	t.Run("a name is printed as its address with the demo keys", func(t *testing.T) {
