@@ -25,13 +25,15 @@ import (
 	"time"
 )
 
-// unavailable skips a test for want of a tool. In CI on Linux, there must be all.
-func unavailable(t *testing.T, tool string, reason error) {
+// need skips a test if there is an error, for want of a tool. In CI on Linux, there must be all.
+func need(t *testing.T, tool string, err error) {
 	t.Helper()
-	if os.Getenv("CI") == "true" && runtime.GOOS == "linux" {
-		t.Fatalf("CI needs %s: %v", tool, reason)
+	if err != nil && os.Getenv("CI") == "true" && runtime.GOOS == "linux" {
+		t.Fatalf("CI needs %s: %v", tool, err)
 	}
-	t.Skipf("%s cannot be used here: %v", tool, reason)
+	if err != nil {
+		t.Skipf("%s cannot be used here: %v", tool, err)
+	}
 }
 
 // A server on a FIFO does not wait for somebody who writes to it.
@@ -119,9 +121,7 @@ func startTraced(t *testing.T, trace, file string, flags ...string) *process {
 	t.Helper()
 	path, err := binary()
 	must(t, err)
-	if err := exec.Command("strace", "-o", os.DevNull, path, "-h").Run(); err != nil {
-		unavailable(t, "strace", err)
-	}
+	need(t, "strace", exec.Command("strace", "-o", os.DevNull, path, "-h").Run())
 	// With -D the program is this process's own child, and strace is not in between. With -I 1 a
 	// signal ends strace.
 	args := append(strings.Fields("-D -f -qq -I 1 -y -e signal=none -o"), trace)
@@ -129,12 +129,10 @@ func startTraced(t *testing.T, trace, file string, flags ...string) *process {
 	return startCommand(t, exec.Command("strace", args...))
 }
 
-var temporary = regexp.MustCompile(`\.saving-[0-9]+`)
-
 // anonymous replaces the names of the file, of its temporary files and of its directory, which
 // differ in each run.
 func anonymous(text, file string) string {
-	text = temporary.ReplaceAllString(text, ".TEMP")
+	text = regexp.MustCompile(`\.saving-[0-9]+`).ReplaceAllString(text, ".TEMP")
 	return strings.NewReplacer(file, "FILE", filepath.Dir(file), "DIRECTORY").Replace(text)
 }
 
@@ -240,9 +238,7 @@ func TestFullDisk(t *testing.T) {
 		return exec.Command(words[0], words[1:]...).Run()
 	}
 	options := fmt.Sprintf("size=256k,uid=%d", os.Geteuid())
-	if err := asRoot("mount -t tmpfs -o " + options + " tmpfs " + directory); err != nil {
-		unavailable(t, "mount", err)
-	}
+	need(t, "mount", asRoot("mount -t tmpfs -o "+options+" tmpfs "+directory))
 	defer asRoot("umount -l " + directory)
 	s := newService(t, Options{Data: filepath.Join(directory, "petstore.json")})
 	before := snapshotOf(t, s.store.view())
@@ -278,9 +274,8 @@ func prove(t *testing.T, document string) {
 			contains(t, "docs/testing.md", contentOf(t, "docs/testing.md"), p.text)
 			continue
 		case "js":
-			if _, err := exec.LookPath("node"); err != nil {
-				unavailable(t, "node", err)
-			}
+			_, err := exec.LookPath("node")
+			need(t, "node", err)
 			p = part{"sh", "node --input-type=module <<'JS'\n" + p.text + "JS\n"}
 			parts[i] = p
 		}
@@ -385,9 +380,8 @@ func freshClone(t *testing.T) string {
 // fails if a server outlives it.
 func runIn(t *testing.T, directory, input, name string, args ...string) (string, error) {
 	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		unavailable(t, name, err)
-	}
+	_, err := exec.LookPath(name)
+	need(t, name, err)
 	petstore, err := binary()
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -450,9 +444,8 @@ func TestTesting(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(test.tool); err != nil {
-				unavailable(t, test.tool, err)
-			}
+			_, err := exec.LookPath(test.tool)
+			need(t, test.tool, err)
 			directory := filepath.Join(t.TempDir(), "shop")
 			for _, name := range strings.Fields(test.files) {
 				path := filepath.Join(directory, name)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -168,40 +167,31 @@ func TestCounting(t *testing.T) {
 // A client sends requests at random moments, for ten days, and waits when it has to. The messages
 // of refusals are in docs/openapi.json.
 func TestRefusals(t *testing.T) {
-	for rule, timeToWait := range map[string]func(http.Header) time.Duration{
-		"who waits for Retry-After is let through": func(h http.Header) time.Duration {
-			seconds, _ := strconv.Atoi(h.Get("Retry-After"))
-			return time.Duration(seconds) * time.Second
-		},
-		"who waits for Reset after a Remaining of 0 is let through": func(
-			h http.Header) time.Duration {
-			if h.Get("X-RateLimit-Remaining") != "0" {
-				return 0
-			}
-			reset, _ := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
-			return time.Until(time.Unix(reset, 0))
-		},
-	} {
-		t.Run(rule, func(t *testing.T) {
-			inBubble(t, Options{}, func(t *testing.T, s *service) {
-				random := rand.New(rand.NewPCG(1, 2))
-				keys := []string{"forty", "daily", "sixty", "one", "twice"}
-				for end := time.Now().Add(10 * 24 * time.Hour); time.Now().Before(end); {
-					key := keys[random.IntN(len(keys))]
-					for range random.IntN(100) {
-						time.Sleep(time.Duration(random.Int64N(int64(time.Second / 2))))
-						resp := s.get(key)
-						equal(t, "who waits as told is banned", false, resp.StatusCode == 403)
-						if wait := timeToWait(resp.Header); wait > 0 {
-							time.Sleep(wait)
-							equal(t, fmt.Sprint(key, " after ", wait), 200, s.get(key).StatusCode)
-							break
-						}
+	t.Run("who waits for Retry-After, or after a 0 for Reset, is let through", func(t *testing.T) {
+		inBubble(t, Options{}, func(t *testing.T, s *service) {
+			random := rand.New(rand.NewPCG(1, 2))
+			keys := []string{"forty", "daily", "sixty", "one", "twice"}
+			for end := time.Now().Add(10 * 24 * time.Hour); time.Now().Before(end); {
+				key := keys[random.IntN(len(keys))]
+				for range random.IntN(100) {
+					time.Sleep(time.Duration(random.Int64N(int64(time.Second / 2))))
+					resp := s.get(key)
+					equal(t, "who waits as told is banned", false, resp.StatusCode == 403)
+					seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+					wait := time.Duration(seconds) * time.Second
+					if left(resp) == "0" && random.IntN(2) == 0 {
+						reset, _ := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64)
+						wait = time.Until(time.Unix(reset, 0))
+					}
+					if wait > 0 {
+						time.Sleep(wait)
+						equal(t, fmt.Sprint(key, " after ", wait), 200, s.get(key).StatusCode)
+						break
 					}
 				}
-			})
+			}
 		})
-	}
+	})
 }
 
 func TestBan(t *testing.T) {
