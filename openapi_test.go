@@ -318,7 +318,7 @@ func exampleOf(pattern string, o describedOperation, name string, m mistake) *ht
 		body = string(encode(members))
 	}
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer big")
+	r.Header.Set("Authorization", "Bearer sixty")
 	for name, value := range m.Headers {
 		r.Header.Set(name, value)
 	}
@@ -440,20 +440,17 @@ func TestExamplesOfErrors(t *testing.T) {
 // provoke returns a service on which the request gets the error of an example. It changes the
 // request if x-try cannot say how.
 func (s *service) provoke(name string, r *http.Request) *service {
+	s.get("sixty") // the key of the request
+	sixty := s.limits.accounts["sixty"]
 	switch name {
 	case "BodyIncomplete":
 		r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
-	case "RateLimited", "DayUsedUp", "KeyBanned":
-		r.Header.Set("Authorization", "Bearer sixty")
-		s.get("sixty")
-		switch account := s.limits.accounts["sixty"]; name {
-		case "RateLimited":
-			account.minute.used = account.minute.limit
-		case "DayUsedUp":
-			account.day.used = account.day.limit
-		case "KeyBanned":
-			account.bannedUntil = time.Now().Add(time.Minute)
-		}
+	case "RateLimited":
+		sixty.minute.used = sixty.minute.limit
+	case "DayUsedUp":
+		sixty.day.used = sixty.day.limit
+	case "KeyBanned":
+		sixty.bannedUntil = time.Now().Add(time.Minute)
 	case "InternalError":
 		s.store = nil
 	case "SaveFailed":
