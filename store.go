@@ -74,8 +74,8 @@ type entity interface {
 // view returns the current state.
 func (s *store) view() *state { return s.current.Load() }
 
-// update carries out a write. If the change or the save fails, or the record refers to one that does
-// not exist, nothing has changed.
+// update carries out a write. If the change or the save fails, or the record refers to one that
+// does not exist, nothing has changed.
 func update[T entity](s *store, change func(next *state) (*record[T], error)) (*record[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
