@@ -192,7 +192,7 @@ func TestCounting(t *testing.T) {
 
 func TestBan(t *testing.T) {
 	playEach(t, time.Minute, map[string][]step{
-		"the tenth strike in a minute bans": {
+		"the tenth strike in a minute bans, so who asks each second is banned": {
 			{0, 1, "both", newDay},
 			{time.Second, 9, "both", "429: 0 of 1 left, ends in 86391 s, retry after 86391 s"},
 			{time.Second, 1, "both", "403: 0 of 1 left, ends in 300 s, retry after 300 s"},
