@@ -494,25 +494,3 @@ func TestTwoServersOnOneFile(t *testing.T) {
 	}
 	equal(t, "servers that can save", 1, owners)
 }
-
-// BenchmarkSave measures what a PUT costs with a data file, for files of two sizes, and how much
-// memory the records take.
-func BenchmarkSave(b *testing.B) {
-	for _, pets := range []int{1000, 100_000} {
-		b.Run(fmt.Sprint(pets, " pets"), func(b *testing.B) {
-			file := strings.Builder{}
-			file.WriteString(`{"categories":[{"id":1,"name":"Dogs"}],"pets":[{"id":1,`)
-			for id := 2; id <= pets; id++ {
-				fmt.Fprintf(&file, `"name":"Kiwi","categoryId":1},{"id":%d,`, id)
-			}
-			file.WriteString(`"name":"Kiwi","categoryId":1}]}`)
-			s := serviceOn(b, file.String())
-			file.Reset()
-			var memory runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&memory)
-			s.repeat(b, "PUT", "/pets/500", newKiwi)
-			b.ReportMetric(float64(memory.HeapAlloc)/1e6, "heap-MB")
-		})
-	}
-}
