@@ -519,11 +519,11 @@ func (s *Server) updateInventory(r *http.Request, id int64) (response, error) {
 
 // These functions make a response of what the store returns.
 
-func respond[T entity](r *record[T], err error) (response, error) {
+func respond[T entity](found *record[T], err error) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return response{status: http.StatusOK, body: r.clientJSON}, nil
+	return response{status: http.StatusOK, body: found.clientJSON}, nil
 }
 
 func respondItem(pet *record[Pet], err error) (response, error) {
@@ -564,7 +564,7 @@ func list[T entity](r *http.Request, q query, all []*record[T],
 	return response{status: http.StatusOK, body: append(body, ']'), header: header}
 }
 
-func clientJSON[T entity](r *record[T]) []byte { return r.clientJSON }
+func clientJSON[T entity](found *record[T]) []byte { return found.clientJSON }
 
 func inventoryJSON(pet *record[Pet]) []byte { return encode(pet.value.inventoryItem()) }
 

@@ -165,6 +165,7 @@ func (a *account) refuseBanned(now time.Time) decision {
 		refusal: newError(keyBanned, "This key is banned for sending requests over its limit; "+
 			"wait the number of seconds in Retry-After."),
 		limit:      a.minute.limit,
+		remaining:  0,
 		reset:      a.bannedUntil,
 		retryAfter: a.bannedUntil.Sub(now),
 	}
