@@ -29,7 +29,7 @@ export async function call({ target, url, ...options }, stop) {
   } catch (error) {
     const why = { AbortError: 'You stopped waiting. ', TimeoutError: 'It took more than 30 seconds. ' }[error.name]
     const isRead = sent.method === 'GET'
-    if (why) return { ...sent, failure: why + (isRead ? '' : unsure) }
+    if (why) return { ...sent, isStopped: stop.aborted, failure: why + (isRead ? '' : unsure) }
     return { ...sent, failure: !await checkServer() ? gone : isRead ? lost : unsure }
   }
 }

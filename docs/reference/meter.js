@@ -1,7 +1,7 @@
 // Shows what is known of the limit of the chosen key, and a wait. Without a window no timer runs.
 import { $, announce, printDuration, printNumber, react, setText } from './draw.js'
 import { checkServer, limitsOf, newReading, planOf, reading, strikesToBan } from './limits.js'
-import { changes, minute, settings } from './settings.js'
+import { changes, minute, period, settings } from './settings.js'
 
 let ticking, wasWaiting = reading(settings.key).waiting
 function drawMeter() {
@@ -9,13 +9,12 @@ function drawMeter() {
   const { perMinute = 0 } = limitsOf(key), plan = perMinute ? `${planOf(key)} plan` : planOf(key)
   const remaining = until - Date.now(), time = printDuration(remaining)
   const count = `${printNumber(left)} of ${printNumber(limit)} requests left`
-  const allowance = `${printNumber(perMinute)} ${minute === 60 ? 'a minute' : `in ${minute}\xa0s`}`
   const [head, rest] = {
     gone: ['No server', 'Start the server again'],
-    unknown: [plan, perMinute ? allowance : ''],
+    unknown: [plan, perMinute ? `${printNumber(perMinute)} per ${period}` : ''],
     unauthorized: [key ? 'Unknown key' : plan, ''],
     open: [count, `resets in ${time}`],
-    wait: [`Wait ${time}`, strikes ? `Strike ${strikes} of ${strikesToBan}` : ''],
+    wait: [`Wait ${time}`, remaining < minute * 1000 ? `Strike ${strikes} of ${strikesToBan}` : 'Other keys work'],
     banned: [`Banned for ${time}`, 'Other keys work'],
   }[state]
   const meter = $('.meter'), bar = $('[role=meter]', meter)

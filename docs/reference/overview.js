@@ -7,17 +7,17 @@ import { limitsOf, newReading, reading, strikesToBan } from './limits.js'
 import { newRequest, requests } from './log.js'
 import { drawFields } from './operations.js'
 import { Panel, panels } from './panel.js'
-import { changes, choose, demoKeys, minute, settings } from './settings.js'
+import { changes, choose, demoKeys, period, settings } from './settings.js'
 
 const { headers, parameters, responses, schemas, securitySchemes } = api.components
+const { Deprecation, NextLink, SuccessorLink, Sunset } = headers
 const asFields = headers => Object.entries(headers).map(([name, header]) =>
   ({ name, ...resolve(header), required: false }))
 const nameUntil = status => `Send until ${status}${status === 403 ? ' (bans this key)' : ''}`
-const columnOfMinute = minute === 60 ? 'Per minute' : `Per ${minute}\xa0s`
 // drawPlans draws a table of the plans. A demo key is chosen with a press.
 function drawPlans() {
   const drawRow = kind => cells => el('tr', {}, ...cells.map(cell => el(kind, {}, cell)))
-  const head = ['Plan', columnOfMinute, 'Per day', ...demoKeys.length ? ['Demo key'] : []]
+  const head = ['Plan', `Per ${period}`, 'Per day', ...demoKeys.length ? ['Demo key'] : []]
   const rows = Object.entries(api.info['x-plans']).map(([plan, limits]) => {
     const demo = demoKeys.find(demo => demo.plan === plan), { perMinute, perDay } = { ...limits, ...demo }
     const cells = [perMinute, perDay].map(figure => figure ? printNumber(figure) : 'custom')
@@ -36,20 +36,21 @@ const drawChapters = () => [
   drawChapter('Authentication', ...Object.values(securitySchemes).flatMap(({ description }) => prose(description))),
   drawChapter('Rate limits', drawPlans(), drawFields(asFields(responses.RateLimited.headers)),
     ...prose(responses.Unauthorized.description), ...prose(responses.KeyBanned.description)),
-  drawChapter('Paging', drawFields([parameters.Limit, parameters.After, ...asFields({ Link: headers.NextLink })]),
+  drawChapter('Paging', drawFields([parameters.Limit, parameters.After, ...asFields({ Link: NextLink })]),
     drawPagingTrial('quiet')),
   drawChapter('Request bodies'),
   drawChapter('CORS'),
-  drawChapter('Versions', drawFields(asFields({ Deprecation: headers.Deprecation, Sunset: headers.Sunset }))),
+  drawChapter('Versions', drawFields(asFields({ Deprecation, Sunset, Link: SuccessorLink }))),
 ]
 const name = 'Your first request', first = new Panel(operations[0], { name })
 const drawPagingTrial = kind => button('Try two pets per page', () => first.tryOut({ parameters: { limit: 2 } }), kind)
 // drawFirst draws the panel of a first request, and under it what it leads to, and the recent requests.
 function drawFirst() {
   const many = button('', () => first.tryOut({ until: reading(settings.key).state === 'wait' ? 403 : 429 }))
-  const cost = el('small'), list = el('ol')
+  const cost = el('small'), run = el('li', {}, many, cost), list = el('ol')
   react(() => {
     const { state, left = limitsOf(settings.key).perMinute } = reading(settings.key)
+    run.hidden = ['banned', 'unauthorized'].includes(state)
     setText(many, nameUntil(state === 'wait' ? 403 : 429))
     setText(cost, state === 'wait' ? `${strikesToBan} strikes` : left >= 0 ? `at request ${printNumber(left + 1)}` : '')
   }, [newReading, 'change'], [changes, 'key'])
@@ -59,16 +60,15 @@ function drawFirst() {
       panels.get(operationId).setValues(values, extras).show(entry)
     }, 'link request')
     const time = el('small', {}, times > 1 ? `×${times} ` : '', sentAt)
-    row.append(el('code', {}, target), drawStatus(status, status ?? 'no response'), time)
+    row.append(el('code', {}, target), status ? drawStatus(status) : el('b', {}, 'no response'), time)
     return el('li', {}, row)
   })), [newRequest, 'change'])
-  const actions = [[many, cost], [drawPagingTrial(), el('small', {}, '/pets?limit=2')],
-    [link('errors', 'See every error'), el('small', {}, `${codes.length} codes`)]]
   return el('section', { id: 'first', class: 'aside' }, el('h2', { class: 'minor' }, name), first.form,
-    el('ul', { class: 'actions' }, ...actions.map(action => el('li', {}, ...action))),
+    el('ul', { class: 'actions' }, run, el('li', {}, drawPagingTrial(), el('small', {}, '/pets?limit=2')),
+      el('li', {}, link('errors', 'See every error'), el('small', {}, `${codes.length} codes`))),
     el('section', { class: 'log' }, el('h2', { class: 'minor' }, 'Recent requests'), list,
-      el('p', { class: 'hint' }, 'What you send is listed here. Press a request to see its response again.')),
-    el('p', { class: 'hint' }, 'Ctrl+Enter sends the form with the focus or, if none has it, a GET in view.'))
+      el('p', { class: 'hint' }, 'What you send is listed here. Press it to see the response again.')),
+    el('p', { class: 'hint' }, 'Ctrl+Enter sends the form you are in, or else the GET on screen.'))
 }
 // drawErrors draws the codes. The panel in which one is tried stands in its row or, on a wide page, beside the list.
 function drawErrors() {
@@ -91,7 +91,8 @@ function drawErrors() {
     return item
   })
   const title = el('h2', {}, link('errors', 'Errors')), list = el('ul', { class: 'codes' }, ...rows)
-  const about = el('div', { class: 'about' }, title, ...prose(schemas.Error.description))
+  const about = el('div', { class: 'about' }, title, ...prose(schemas.Error.description),
+    el('p', {}, 'A page cannot bring about the codes without a button.'))
   return el('article', { id: 'errors', tabindex: '-1' }, about, list)
 }
 

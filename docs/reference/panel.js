@@ -6,7 +6,7 @@ import { $, all, announce, drawMethod, el, printDuration, setText, wide } from '
 import { newReading, planOf, reading, strikesToBan } from './limits.js'
 import { log } from './log.js'
 import { drawExample, drawResponse } from './response.js'
-import { changes, remember, settings } from './settings.js'
+import { changes, period, remember, settings } from './settings.js'
 
 export const panels = new Map() // of the operations, by their ids
 export class Panel {
@@ -35,7 +35,9 @@ export class Panel {
     this.form.oninput = () => this.update()
     this.form.onreset = () => setTimeout(() => { fill().show(); this.send.focus({ preventScroll: true }) })
     this.form.onsubmit = event => event.preventDefault(this.running ? this.running.abort() : this.run())
-    newReading.addEventListener('change', () => this.showWait())
+    this.send.onclick = ({ timeStamp }) => !(this.running && timeStamp - this.begun < 400) // not at a double click
+    addEventListener('keydown', ({ key }) => key === 'Escape' && this.running?.abort())
+    newReading.addEventListener('change', () => this.running || this.showState())
     wide.addEventListener('change', () => this.placeAnswer())
     changes.addEventListener('key', () => { this.running?.abort(); this.update() })
     this.exampleAsk = fill().ask('')
@@ -55,15 +57,7 @@ export class Panel {
     if (panels.get(operationId) === this) remember('sessionStorage', operationId, values)
     setText(this.address, this.requestFor('').target)
     this.sample.draw()
-    this.showWait()
-    this.showStale()
-  }
-  // showStale says that what is shown is not for the request that Send will send.
-  showStale() {
-    const ask = this.ask(''), isStale = this.asked !== (this.entry ? this.ask() : ask)
-    this.reset.hidden = ask === this.exampleAsk
-    setText(this.stale, !isStale ? '' : this.entry ? 'for the previous request' : 'for another request')
-    this.answer.classList.toggle('stale', isStale)
+    this.showState()
   }
   // mark shows what an error is about: a parameter, the body, or the key.
   mark({ body: { code, message = '', status } = {}, wrong, unsent = '' } = {}) {
@@ -75,7 +69,7 @@ export class Panel {
       setText(field.parentElement.lastChild, field === wrong ? unsent : '')
     }
     const isUnknown = code === 'unauthorized' && !this.extras?.headers
-    for (const field of all('.key > *')) field.ariaInvalid = isUnknown || field === wrong
+    for (const field of all('.key > :not(label)')) field.ariaInvalid = isUnknown || field === wrong
   }
   // tryOut sends what the x-try of an example says. What is pressed out of sight of the panel leads to it.
   tryOut(mistake) {
@@ -93,8 +87,8 @@ export class Panel {
     if (/[^!-~]/.test(key)) return refuse($('.own'), 'A key has only ASCII characters and no spaces.')
     if (wrong) return refuse(wrong, `${wrong.name} ${wrong.value.trim()
       ? `must be an integer, such as ${wrong.defaultValue}` : 'is required'}.`)
-    this.running = new AbortController()
-    this.showWait()
+    Object.assign(this, { running: new AbortController(), begun: performance.now() })
+    this.showState()
     const { signal } = this.running, send = () => this.sendOnce(key, signal), tell = entry => this.show(entry)
     const entry = await (until ? repeat(send, { until, key, signal, tell }) : send())
     this.running = null
@@ -108,7 +102,9 @@ export class Panel {
     const { extras, operation: { operationId } } = this, values = this.values()
     const plan = extras?.headers?.Authorization ? 'Unknown key' : planOf(key)
     const sentAt = new Date().toLocaleTimeString('en-GB'), asked = this.ask(key)
+    const timer = setTimeout(() => this.showState(true), 400)
     const entry = await call(this.requestFor(key), signal)
+    clearTimeout(timer)
     log({ operationId, values, extras, entry: { ...entry, plan, sentAt } })
     return { ...entry, asked, until: reading(key).until }
   }
@@ -121,25 +117,29 @@ export class Panel {
     this.asked = entry ? entry.asked ?? this.ask() : this.exampleAsk
     this.answer.replaceChildren(...entry ? drawResponse(entry, this.wait, turnTo, goTo) : this.example)
     this.answer.firstChild.firstChild.after(this.stale)
-    this.answer.classList.toggle('refused', entry ? !(entry.status < 400) : false)
+    this.answer.classList.toggle('refused', entry ? !(entry.status < 400 || entry.isStopped) : false)
     this.placeAnswer()
     this.mark(entry)
-    this.showWait()
-    this.showStale()
+    this.showState()
     if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
   }
   // placeAnswer puts a response below the head where the panel is narrow, so that it is seen at once.
   placeAnswer() {
     this.form.insertBefore(this.answer, this.entry && !wide.matches ? $('.inputs', this.form) : null)
   }
-  // showWait shows what can be pressed now, and how long the last response says to wait.
-  showWait() {
-    const { waiting, strikes } = reading(settings.key), { status, until } = this.entry ?? {}, ms = until - Date.now()
+  // showState shows what can be pressed, how long to wait, and whether what is shown is for what Send will send.
+  showState(isLate = false) {
+    const { waiting } = reading(settings.key), { status, until } = this.entry ?? {}
+    const ask = this.ask(''), isOther = this.asked !== (this.entry ? this.ask() : ask), ms = until - Date.now()
+    this.reset.hidden = ask === this.exampleAsk
     setText(this.send, this.running ? 'Stop' : waiting ? 'Send anyway' : 'Send')
+    const stale = !isOther ? '' : this.entry ? 'for the previous request' : 'for another request'
+    setText(this.stale, isLate ? 'Waiting…' : stale)
+    this.answer.classList.toggle('stale', isLate || isOther)
     this.wait.hidden = !until || ![403, 429].includes(status)
     const advice = ms > 0 ? `Wait ${printDuration(ms)}, then send again.` : 'You can send again.'
     this.wait.replaceChildren(el('strong', {}, advice), waiting && status === 429
-      ? ` Strike ${strikes} of ${strikesToBan}: the last one within a minute bans the key.` : '')
+      ? ` ${strikesToBan} strikes per ${period} ban the key.` : '')
   }
 }
 function drawField(input) {

@@ -42,12 +42,11 @@ function markPlace() {
   history.replaceState(null, '', link === links[0] ? '/' : link.hash)
 }
 for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, markPlace)
-// Ctrl+Enter sends the form with the focus or, if none has it, a GET in view.
 addEventListener('keydown', event => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return
   const own = document.activeElement.closest('form'), form = own ?? $('form', place.closest('article') ?? place)
   const send = form && $('.send', form), { top, bottom } = (send ?? place).getBoundingClientRect()
   event.preventDefault()
   if (send && (own || ($('.GET', form) && top > 0 && bottom < innerHeight))) form.requestSubmit()
-  else announce(`Not sent: ${form?.ariaLabel ?? 'no form'}. Only a GET in view is sent without the focus.`)
+  else announce(`Not sent: ${form?.ariaLabel ?? 'no form'}. Only a GET on screen is sent without the focus.`)
 })

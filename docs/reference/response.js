@@ -9,12 +9,13 @@ const drawLine = (head, words, ...ends) => el('div', { class: 'status-line' }, h
 export const drawExample = ({ summary, value = '' }, status) => [drawLine(el('b', {}, 'Example response'),
   [`${status}: ${summary}`], drawCopy(() => printJSON(value))), ...drawBody(value)]
 // drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
-export function drawResponse({ unsent, failure, status, statusText, headers, body, took, count, note, sentAt, plan },
-  wait, turnTo, goTo) {
+export function drawResponse(entry, wait, turnTo, goTo) {
+  const { unsent, failure, isStopped, status, statusText, headers, body, took, count, note, sentAt, plan } = entry
   const words = [took && `${took}\xa0ms`, count && `request\xa0${count}`, sentAt && `sent at ${sentAt}`, plan]
   const drawText = text => text ? [el('p', {}, ...inline(text))] : []
-  if (unsent) return [drawLine(drawStatus('none', 'Not sent'), []), ...drawText(unsent)]
-  if (failure) return [drawLine(drawStatus('none', 'No response'), words), ...drawText(failure)]
+  const text = unsent ? 'Not sent' : isStopped ? 'Stopped' : failure ? 'No response' : `${status} ${statusText}`
+  const head = isStopped || note ? el('b', {}, text) : drawStatus(status, text) // a note says what is odd
+  if (!status) return [drawLine(head, words), ...drawText(entry.wrong?.name ? '' : failure ?? unsent)]
   const named = new Headers(headers), ends = [drawCopy(() => printJSON(body))]
   const page = named.get('link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
   const target = operationAt(named.get('location') ?? ''), { operationId, summary } = target?.operation ?? {}
@@ -22,6 +23,5 @@ export function drawResponse({ unsent, failure, status, statusText, headers, bod
   if (target) ends.unshift(Object.assign(link(operationId, summary), { onclick: () => goTo(target) }))
   const rows = headerNames.filter(name => named.has(name)).flatMap(name =>
     [el('dt', {}, name), el('dd', {}, named.get(name))])
-  const text = `${status} ${statusText}`, head = note ? el('b', {}, text) : drawStatus(status, text) // not as it should
   return [drawLine(head, words, ...ends), wait, ...drawText(note), ...drawBody(body), el('dl', {}, ...rows)]
 }

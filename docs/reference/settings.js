@@ -1,6 +1,7 @@
 // What is chosen for the page, and kept by the browser: a key for the session only.
 import config from '/docs/keys.json' with { type: 'json' }
 export const { minute, keys: demoKeys } = config
+export const period = minute === 60 ? 'minute' : `${minute}\xa0s`
 export const demoOf = key => demoKeys.find(demo => demo.key === key)
 // The browser keeps things under names of the page's own. It may forbid that; the page then works without.
 export function recall(storage, name) {
