@@ -42,8 +42,8 @@ function drawOperation(operation) {
   for (const [title, list] of Object.entries({ Parameters: parameters, Body: fields }))
     if (list.length) more.append(el('h4', {}, title), drawFields(list))
   const rows = ownStatuses(operation).map(status => drawStatusRow(status, responses[status], panel))
-  more.append(el('h4', {}, 'Responses'), ...rows, el('p', { class: 'also' }, 'As any request: ',
-    ...sharedStatuses.flatMap(status => [drawStatus(status), ', ']), 'see ', link('errors', 'Errors')))
+  more.append(el('h4', {}, 'Responses'), ...rows, el('p', { class: 'also' }, 'Any request can also get ',
+    ...sharedStatuses.flatMap((status, i) => [i ? ', ' : '', drawStatus(status)]), ': see ', link('errors', 'Errors')))
   const title = el('h3', { id }, link(operationId, summary), ...drawLabels(operation))
   return el('article', { id: operationId, 'aria-labelledby': id, tabindex: '-1' },
     el('div', { class: 'about' }, title, ...prose(description)), panel.form, more)
