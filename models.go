@@ -12,9 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// The records come first, each with the function that reads it, from a request body or the data
-// file. An id counts in the file; in a body, it is ignored. Errors are *Errors; of one about a
-// file, only the message is used.
+// The records come first, each with the function that reads it, from a request body or from a line
+// of the data file. An id must be an integer in both, but only that in the file counts.
 //
 // JSON from outside is checked once, by validJSON. From there on, it is a json.RawMessage.
 
@@ -195,8 +194,7 @@ func (f *fields) integerOr(name string, value int64) int64 {
 
 func (f *fields) integerOrNil(name string) *int64 { return orNil[int64](f, name, anInteger) }
 
-// dateOrNil accepts what time.Time accepts, except for an offset of 24 hours, which it could not
-// write again.
+// dateOrNil accepts what time.Time can both read and write. An offset of 24 hours is only read.
 func (f *fields) dateOrNil(name string) *time.Time {
 	text := orNil[string](f, name, aDate)
 	if text == nil {
@@ -204,8 +202,8 @@ func (f *fields) dateOrNil(name string) *time.Time {
 	}
 	date := new(time.Time)
 	err := date.UnmarshalText([]byte(*text))
-	_, offset := date.Zone()
-	f.check(err == nil && max(offset, -offset) < 24*60*60, "%s must be %s.", name, aDate)
+	_, unwritable := date.MarshalText()
+	f.check(err == nil && unwritable == nil, "%s must be %s.", name, aDate)
 	return date
 }
 
@@ -261,7 +259,7 @@ func validJSON(data []byte) (json.RawMessage, error) {
 		return nil, newError(malformedJSON, "The JSON begins with a byte order mark; remove it.")
 	}
 	for i, r := range string(data) { // encoding/json would replace invalid UTF-8
-		if r == utf8.RuneError && !bytes.HasPrefix(data[i:], []byte("\ufffd")) {
+		if _, size := utf8.DecodeRune(data[i:]); r == utf8.RuneError && size == 1 {
 			return nil, malformed(data, i, "invalid UTF-8")
 		}
 	}

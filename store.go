@@ -340,13 +340,13 @@ func load[T entity](f *fields, list string, t *table[T], st *state,
 	used := map[int64]bool{}
 	for i, data := range optional[[]json.RawMessage](f, list, anArray, nil) {
 		v, err := read(data)
-		switch {
-		case err != nil:
-		case v.id() < 1 || v.id() > maxID:
+		if err == nil && (v.id() < 1 || v.id() > maxID) {
 			err = newError(invalidField, "id must be from 1 to %d.", maxID)
-		case used[v.id()]:
+		}
+		if err == nil && used[v.id()] {
 			err = newError(invalidField, "Another record has the id %d.", v.id())
-		default:
+		}
+		if err == nil {
 			err = v.checkReferences(st)
 		}
 		if err != nil {
