@@ -241,6 +241,12 @@ const journeys = {
           ...[...document.querySelectorAll('body *')].filter(isBad).map(part => part.outerHTML.slice(0, 80))]
       }), [true, true])
     }
+    const order = page.locator('#replaceOrder')
+    await page.setViewportSize({ width: 1280, height: 720 })
+    await press(order, 'Go')
+    await order.locator('textarea').fill('\n'.repeat(60))
+    await send(order, '401 Unauthorized')
+    journey.check('a response is in view, however long the body or code', await isSeen(order.locator('.status-line')))
     const phone = await journey.open({ width: 360, height: 740, path: '/#listPets' }), list = phone.locator('#listPets')
     await send(list, '200 OK')
     journey.check('a phone shows the response at once', await isSeen(list.locator('.answer .line').first()))

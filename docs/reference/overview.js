@@ -13,7 +13,7 @@ const { headers, parameters, responses, schemas, securitySchemes } = api.compone
 const { Deprecation, NextLink, SuccessorLink, Sunset } = headers
 const asFields = headers => Object.entries(headers).map(([name, header]) =>
   ({ name, ...resolve(header), required: false }))
-const nameUntil = status => `Send until ${status}${status === 403 ? ' (bans this key)' : ''}`
+const nameUntil = status => `Send until ${status}${{ 403: ' (bans this key)', 503: ' (needs -fail)' }[status] ?? ''}`
 // drawPlans draws a table of the plans. A demo key is chosen with a press.
 function drawPlans() {
   const drawRow = kind => cells => el('tr', {}, ...cells.map(cell => el(kind, {}, cell)))
@@ -92,7 +92,7 @@ function drawErrors() {
   })
   const title = el('h2', {}, link('errors', 'Errors')), list = el('ul', { class: 'codes' }, ...rows)
   const about = el('div', { class: 'about' }, title, ...prose(schemas.Error.description),
-    el('p', {}, 'A page cannot bring about the codes without a button.'))
+    el('p', {}, 'Codes without a button cannot be tried here.'))
   return el('article', { id: 'errors', tabindex: '-1' }, about, list)
 }
 

@@ -28,7 +28,7 @@ export class Panel {
     this.sample = drawSample(this.requestFor)
     this.form = el('form', { class: 'panel', autocomplete: 'off', 'aria-label': `${name}: ${summary}` },
       el('div', { class: 'head' }, drawMethod(method), this.address, this.reset, end),
-      el('div', { class: 'inputs' }, ...canSend ? inputs.map(drawField) : []), ...this.sample.parts, this.answer)
+      el('div', { class: 'inputs' }, ...canSend ? inputs.map(drawField) : []), ...this.sample.parts)
     example ??= examplesOf(resolve(operation.responses[status]))[0] ?? { summary: 'no body' }
     this.example = drawExample(example, status)
     const { 'x-try': mistake } = example, fill = () => mistake ? this.setMistake(mistake) : this.setValues({})
@@ -123,9 +123,9 @@ export class Panel {
     this.showState()
     if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
   }
-  // placeAnswer puts a response below the head where the panel is narrow, so that it is seen at once.
+  // placeAnswer puts the response above the code or, where the panel is narrow, above the fields, so that it is seen.
   placeAnswer() {
-    this.form.insertBefore(this.answer, this.entry && !wide.matches ? $('.inputs', this.form) : null)
+    this.form.insertBefore(this.answer, this.entry && !wide.matches ? $('.inputs', this.form) : this.sample.parts[0])
   }
   // showState shows what can be pressed, how long to wait, and whether what is shown is for what Send will send.
   showState(isLate = false) {
