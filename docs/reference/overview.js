@@ -55,19 +55,19 @@ function drawFirst() {
     setText(cost, state === 'wait' ? `${strikesToBan} strikes` : left >= 0 ? `at request ${printNumber(left + 1)}` : '')
   }, [newReading, 'change'], [changes, 'key'])
   react(() => list.replaceChildren(...requests.map(({ operationId, values, extras, times, entry }) => {
-    const { method, target, status, sentAt } = entry, row = button(drawMethod(method), () => {
+    const { method, target, status, sentAt, isStopped } = entry, row = button(drawMethod(method), () => {
       location.hash = operationId
       panels.get(operationId).setValues(values, extras).show(entry)
     }, 'link request')
-    const time = el('small', {}, times > 1 ? `×${times} ` : '', sentAt)
-    row.append(el('code', {}, target), status ? drawStatus(status) : el('b', {}, 'no response'), time)
+    const time = el('small', {}, times > 1 ? `×${times} ` : '', sentAt), lost = isStopped ? 'stopped' : 'no response'
+    row.append(el('code', {}, target), status ? drawStatus(status) : el('b', {}, lost), time)
     return el('li', {}, row)
   })), [newRequest, 'change'])
   return el('section', { id: 'first', class: 'aside' }, el('h2', { class: 'minor' }, name), first.form,
     el('ul', { class: 'actions' }, run, el('li', {}, drawPagingTrial(), el('small', {}, '/pets?limit=2')),
       el('li', {}, link('errors', 'See every error'), el('small', {}, `${codes.length} codes`))),
     el('section', { class: 'log' }, el('h2', { class: 'minor' }, 'Recent requests'), list,
-      el('p', { class: 'hint' }, 'What you send is listed here. Press it to see the response again.')),
+      el('p', { class: 'hint' }, 'Your requests are listed here. Select one to see its response again.')),
     el('p', { class: 'hint' }, 'Ctrl+Enter sends the form you are in, or else the GET on screen.'))
 }
 // drawErrors draws the codes. The panel in which one is tried stands in its row or, on a wide page, beside the list.
