@@ -237,7 +237,8 @@ const journeys = {
         const isSmall = part => part.checkVisibility() && parseFloat(getComputedStyle(part).fontSize) < 11.5
         const isBad = part => isCut(part) || isScroller(part) || isSmall(part)
         const end = document.querySelector('nav [href="#updateInventory"]').getBoundingClientRect().bottom
-        return [document.documentElement.scrollWidth <= innerWidth, innerWidth < 1280 || end < innerHeight,
+        const isLarger = document.querySelectorAll('nav .method').length > 18 // than what has to be in view
+        return [document.documentElement.scrollWidth <= innerWidth, innerWidth < 1280 || isLarger || end < innerHeight,
           ...[...document.querySelectorAll('body *')].filter(isBad).map(part => part.outerHTML.slice(0, 80))]
       }), [true, true])
     }
