@@ -319,7 +319,10 @@ func requestKey(r *http.Request) string {
 // protocol). It allows the origin in the options and, with the demo keys, any origin on this
 // computer.
 func (s *Server) allowsOrigin(origin string) bool {
-	if origin != "" && origin == s.options.CORSOrigin {
+	if origin == "" {
+		return false
+	}
+	if origin == s.options.CORSOrigin {
 		return true
 	}
 	u, err := url.Parse(origin)
