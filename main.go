@@ -122,10 +122,7 @@ func parseFlags(args []string, stderr io.Writer) (addr string, opts Options, err
 		return addr, opts, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	_, port, err := net.SplitHostPort(addr)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	if err != nil {
+	if _, ok := parseInteger(port, 0, 65535); !ok || err != nil {
 		return addr, opts,
 			fmt.Errorf("-addr must be HOST:PORT, such as localhost:8080; got %q", addr)
 	}

@@ -107,7 +107,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 	}{
 		{"unknown flag", "-nonsense", 2, "flag provided but not defined: -nonsense"},
 		{"argument", "extra", 2, `unexpected argument "extra"`},
-		{"wrong address", "-addr nonsense,-addr=,-addr localhost:99999", 2,
+		{"wrong address", "-addr nonsense,-addr=,-addr localhost:,-addr localhost:99999", 2,
 			"-addr must be HOST:PORT, such as localhost:8080; got "},
 		{"wrong value beside a missing file", "-keys none.json -delay 9s", 2, "-delay must be"},
 		{"unknown host", "-addr no!host:0", 1, "no!host: no such host"},
