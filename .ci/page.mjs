@@ -131,6 +131,10 @@ const journeys = {
       await row.locator('.refused').getByText(`"${code}"`).waitFor()
       journey.check(`${code} alone is tried, in its row`, await isSeen(page.locator('.codes form .status-line')))
     }
+    const headers = { 'X-API-Key': 'demo-pro', 'Content-Type': 'application/json' }, body = '{"complete": true}'
+    await page.evaluate(options => fetch('/store/orders/1', options), { method: 'PUT', headers, body }) // frees its pet
+    await press(page, 'Try 409: in_use')
+    await page.locator('.codes form', { hasText: 'No 409 came.' }).waitFor()
   },
   async 'operations'(journey) {
     const page = await journey.open(), panel = id => page.locator(`#${id} .panel`)

@@ -24,7 +24,7 @@ export class Panel {
   // A panel shows the example of its first status, or one of an error.
   constructor(operation, { name = 'Try it', status = ownStatuses(operation)[0], example } = {}) {
     const { method, inputs, summary, canSend } = operation, end = canSend ? this.send : el('small', {}, 'no try-out')
-    this.operation = operation
+    Object.assign(this, { operation, status: Number(status) })
     this.sample = drawSample(this.requestFor)
     this.form = el('form', { class: 'panel', autocomplete: 'off', 'aria-label': `${name}: ${summary}` },
       el('div', { class: 'head' }, drawMethod(method), this.address, this.reset, end),
@@ -79,7 +79,6 @@ export class Panel {
     this.run(mistake.until)
   }
   setMistake = mistake => this.setValues(mistakeIn(this.operation, mistake), mistake)
-  // run sends once, or until a status comes, and shows each response.
   async run(until) {
     const { key } = settings, wrong = all('[name]', this.form).find(({ name, value }) =>
       this.operation.path.includes(`{${name}}`) && /^\s*\.{0,2}\s*$/.test(value)) // a browser resolves dots in a path
@@ -106,7 +105,8 @@ export class Panel {
     const entry = await call(this.requestFor(key), signal)
     clearTimeout(timer)
     log({ operationId, values, extras, entry: { ...entry, plan, sentAt } })
-    return { ...entry, asked, until: reading(key).until }
+    const note = extras && !extras.until && entry.status !== this.status ? `No ${this.status} came.` : undefined
+    return { ...entry, asked, note, until: reading(key).until }
   }
   // show draws a response, new or from the log, or the example. A focused button that it replaces passes the focus on.
   show(entry) {
