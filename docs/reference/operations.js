@@ -16,7 +16,7 @@ export const drawFields = fields => el('ul', { class: 'fields' }, ...fields.map(
 }))
 // drawCase draws an example. That of an error can be tried, if a request can bring it about.
 function drawCase({ summary, value, 'x-try': mistake }, status, panel) {
-  const trial = button(`Try ${status}`, () => panel.tryOut(mistake), 'quiet')
+  const trial = button(`Try ${status}`, () => panel.tryOut(mistake, status), 'quiet')
   trial.ariaLabel = `Try ${status}: ${summary}`
   return el('details', { class: 'case' }, el('summary', {}, summary), ...drawJSON(value),
     ...mistake && panel.operation.canSend ? [trial] : [])

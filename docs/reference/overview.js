@@ -83,7 +83,7 @@ function drawErrors() {
         open?.remove()
         item.append(open = panel.form)
       }
-      row.append(button(name, () => { show(); panel.tryOut(mistake) }))
+      row.append(button(name, () => { show(); panel.tryOut(mistake, status) }))
       row.lastChild.ariaLabel = `${name}: ${code}`
       if (wide.matches && !open) show()
     }

@@ -24,7 +24,7 @@ export class Panel {
   // A panel shows the example of its first status, or one of an error.
   constructor(operation, { name = 'Try it', status = ownStatuses(operation)[0], example } = {}) {
     const { method, inputs, summary, canSend } = operation, end = canSend ? this.send : el('small', {}, 'no try-out')
-    Object.assign(this, { operation, status: Number(status) })
+    this.operation = operation
     this.sample = drawSample(this.requestFor)
     this.form = el('form', { class: 'panel', autocomplete: 'off', 'aria-label': `${name}: ${summary}` },
       el('div', { class: 'head' }, drawMethod(method), this.address, this.reset, end),
@@ -72,14 +72,14 @@ export class Panel {
     for (const field of all('.key > :not(label)')) field.ariaInvalid = isUnknown || field === wrong
   }
   // tryOut sends what the x-try of an example says. What is pressed out of sight of the panel leads to it.
-  tryOut(mistake) {
+  tryOut(mistake, status) {
     if (this.running) return
     const { top, bottom } = this.setMistake(mistake).form.getBoundingClientRect()
     if (bottom < 100 || top > innerHeight - 200) this.form.scrollIntoView()
-    this.run(mistake.until)
+    this.run(mistake.until, Number(status))
   }
   setMistake = mistake => this.setValues(mistakeIn(this.operation, mistake), mistake)
-  async run(until) {
+  async run(until, wanted) {
     const { key } = settings, wrong = all('[name]', this.form).find(({ name, value }) =>
       this.operation.path.includes(`{${name}}`) && /^\s*\.{0,2}\s*$/.test(value)) // a browser resolves dots in a path
     const refuse = (wrong, unsent) => { this.show({ wrong, unsent }); announce(`Not sent. ${unsent}`); wrong.focus() }
@@ -90,6 +90,7 @@ export class Panel {
     this.showState()
     const { signal } = this.running, send = () => this.sendOnce(key, signal), tell = entry => this.show(entry)
     const entry = await (until ? repeat(send, { until, key, signal, tell }) : send())
+    if (wanted && !until && entry.status !== wanted) entry.note = `No ${wanted} came.`
     this.running = null
     this.show(entry)
     const { top } = this.answer.getBoundingClientRect(), head = $('.head', this.form).getBoundingClientRect()
@@ -105,8 +106,7 @@ export class Panel {
     const entry = await call(this.requestFor(key), signal)
     clearTimeout(timer)
     log({ operationId, values, extras, entry: { ...entry, plan, sentAt } })
-    const note = extras && !extras.until && entry.status !== this.status ? `No ${this.status} came.` : undefined
-    return { ...entry, asked, note, until: reading(key).until }
+    return { ...entry, asked, until: reading(key).until }
   }
   // show draws a response, new or from the log, or the example. A focused button that it replaces passes the focus on.
   show(entry) {
