@@ -410,6 +410,8 @@ func TestCORS(t *testing.T) {
 					h := s.do(request, "", "Origin: "+origin).Header
 					got := h.Get("Access-Control-Allow-Origin") + " " + h.Get("Vary")
 					equal(t, request+" from "+origin, want, got)
+					equal(t, request+" exposes headers", test.allowed,
+						h.Get("Access-Control-Expose-Headers") != "")
 				}
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -263,7 +264,11 @@ func TestKeylessRequests(t *testing.T) {
 		s := newService(t, Options{})
 		accounts := len(s.limits.accounts)
 		for count := keylessLimit - 1; count >= 0; count-- {
-			equal(t, "left", strconv.Itoa(count), left(s.get(fmt.Sprint("guess", count))))
+			r := httptest.NewRequest("GET", "/pets", nil)
+			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", count)
+			r.Header.Set("X-Forwarded-For", r.RemoteAddr)
+			r.Header.Set([]string{"X-API-Key", "Cookie"}[count%2], fmt.Sprint("guess", count))
+			equal(t, r.RemoteAddr+": left", strconv.Itoa(count), left(s.exchange(r)))
 		}
 		equal(t, "accounts", accounts, len(s.limits.accounts))
 		body, _ := io.ReadAll(s.do("GET /pets", "", "Authorization").Body)
