@@ -258,13 +258,15 @@ func validJSON(data []byte) (json.RawMessage, error) {
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
 		return nil, newError(malformedJSON, "The JSON begins with a byte order mark; remove it.")
 	}
-	for i, r := range string(data) { // encoding/json would replace invalid UTF-8
-		if _, size := utf8.DecodeRune(data[i:]); r == utf8.RuneError && size == 1 {
+	for i := 0; i < len(data); { // encoding/json would replace invalid UTF-8
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
 			return nil, malformed(data, i, "invalid UTF-8")
 		}
+		i += size
 	}
-	err := json.Unmarshal(data, new(json.RawMessage))
-	if fault, ok := errors.AsType[*json.SyntaxError](err); ok {
+	if !json.Valid(data) {
+		fault, _ := errors.AsType[*json.SyntaxError](json.Unmarshal(data, new(any)))
 		return nil, malformed(data, int(fault.Offset)-1, fault.Error())
 	}
 	return data, nil

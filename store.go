@@ -67,7 +67,7 @@ type record[T entity] struct {
 // An entity is a Category, a Pet or an Order.
 type entity interface {
 	id() int64
-	inFile() any                     // what the data file has instead of it
+	lineInFile(clientJSON []byte) []byte
 	checkReferences(st *state) error // unless each record that it refers to exists
 }
 
@@ -200,16 +200,17 @@ func (s *store) cancelOrder(id int64) (*record[Order], error) {
 }
 
 func newRecord[T entity](v T) *record[T] {
-	return &record[T]{value: v, clientJSON: encode(v), fileJSON: encode(v.inFile())}
+	clientJSON := encode(v)
+	return &record[T]{value: v, clientJSON: clientJSON, fileJSON: v.lineInFile(clientJSON)}
 }
 
 func (c Category) id() int64 { return c.ID }
 func (p Pet) id() int64      { return p.ID }
 func (o Order) id() int64    { return o.ID }
 
-func (c Category) inFile() any { return c }
-func (p Pet) inFile() any      { return petInFile{p, p.Quantity} }
-func (o Order) inFile() any    { return o }
+func (c Category) lineInFile(clientJSON []byte) []byte { return clientJSON }
+func (p Pet) lineInFile([]byte) []byte                 { return encode(petInFile{p, p.Quantity}) }
+func (o Order) lineInFile(clientJSON []byte) []byte    { return clientJSON }
 
 func (c Category) checkReferences(*state) error { return nil }
 
