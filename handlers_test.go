@@ -54,7 +54,7 @@ func checkRows(t *testing.T, rows []row) {
 			continue
 		}
 		t.Run(first.rule, func(t *testing.T) {
-			s := newService(t, Options{})
+			s := keyedService(t, Options{})
 			for j, next := range rows[i:] {
 				if j > 0 && next.rule != "" {
 					return
@@ -155,7 +155,7 @@ func TestIDInThePath(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	s := newService(t, Options{})
+	s := keyedService(t, Options{})
 	for range 150 { // pets 6 to 155
 		s.do("POST /pets", `{"name":"P","categoryId":1,"status":"sold"}`)
 	}
@@ -208,7 +208,7 @@ func TestLists(t *testing.T) {
 		})
 	}
 	t.Run("have a record a line", func(t *testing.T) {
-		body, _ := io.ReadAll(newService(t, Options{}).do("GET /store/orders", "").Body)
+		body, _ := io.ReadAll(keyedService(t, Options{}).do("GET /store/orders", "").Body)
 		equal(t, "lines", 2, strings.Count(string(body), "\n"))
 	})
 }
@@ -238,8 +238,8 @@ func TestBody(t *testing.T) {
 			for _, length := range []int{size, -1} { // -1 is that of a body in chunks
 				r := httptest.NewRequest("PUT", "/categories/1", strings.NewReader(body))
 				r.ContentLength = int64(length)
-				r.Header.Set("X-API-Key", "big")
-				equal(t, "status", status, newService(t, Options{}).exchange(r).StatusCode)
+				r.Header.Set("X-API-Key", "demo-enterprise")
+				equal(t, "status", status, keyedService(t, Options{}).exchange(r).StatusCode)
 			}
 		})
 	}
@@ -267,7 +267,7 @@ func (s *service) checkHeader(t *testing.T, request, name string, rows []headerR
 }
 
 func TestContentType(t *testing.T) {
-	newService(t, Options{}).checkHeader(t, "POST /pets", "Content-Type", []headerRow{
+	keyedService(t, Options{}).checkHeader(t, "POST /pets", "Content-Type", []headerRow{
 		{"may be missing", "", 201},
 		{"may be JSON in any letter case", "application/json,Application/JSON", 201},
 		{"may have any parameters", "application/json; charset=iso-8859-1,application/json ;", 201},
@@ -277,7 +277,7 @@ func TestContentType(t *testing.T) {
 }
 
 func TestContentEncoding(t *testing.T) {
-	newService(t, Options{}).checkHeader(t, "POST /pets", "Content-Encoding", []headerRow{
+	keyedService(t, Options{}).checkHeader(t, "POST /pets", "Content-Encoding", []headerRow{
 		{"may be missing or identity", ",identity,Identity", 201},
 		{"may be nothing else", "gzip,br,x-gzip", 415},
 	})
@@ -316,11 +316,11 @@ func TestUnknownPath(t *testing.T) {
 
 // These go over HTTP, since net/http sets a part of the header.
 func TestHEAD(t *testing.T) {
-	server := httptest.NewServer(newService(t, Options{}))
+	server := httptest.NewServer(keyedService(t, Options{}))
 	defer server.Close()
 	send := func(method, target string) (resp *http.Response, length int) {
 		r, _ := http.NewRequest(method, server.URL+target, nil)
-		r.Header.Set("X-API-Key", "big")
+		r.Header.Set("X-API-Key", "demo-enterprise")
 		resp, err := server.Client().Do(r)
 		must(t, err)
 		body, _ := io.ReadAll(resp.Body)
@@ -344,7 +344,7 @@ func TestHEAD(t *testing.T) {
 func TestDeprecation(t *testing.T) {
 	for rule, id := range map[string]string{"of a 200": "1", "of a 400": "x", "of a 404": "77"} {
 		t.Run(rule, func(t *testing.T) {
-			h := newService(t, Options{}).do("GET /pets/"+id, "").Header
+			h := keyedService(t, Options{}).do("GET /pets/"+id, "").Header
 			equal(t, "header", []string{"@1795132800", "Thu, 05 Dec 2030 00:00:00 GMT",
 				`</pets>; rel="successor-version"`},
 				[]string{h.Get("Deprecation"), h.Get("Sunset"), h.Get("Link")})
@@ -353,18 +353,18 @@ func TestDeprecation(t *testing.T) {
 }
 
 func TestKeyOfARequest(t *testing.T) {
-	s := newService(t, Options{})
+	s := keyedService(t, Options{})
 	s.checkHeader(t, "GET /pets", "Authorization", []headerRow{
-		{"in Authorization, which counts first", "Bearer big,Bearer   big", 200},
-		{"the scheme has any letter case", "bEARER big,bearer big", 200},
+		{"in Authorization, which counts first", "Bearer demo-enterprise,Bearer   demo-enterprise", 200},
+		{"the scheme has any letter case", "bEARER demo-enterprise,bearer demo-enterprise", 200},
 	}, "X-API-Key: wrong")
 	s.checkHeader(t, "GET /pets", "Authorization", []headerRow{
-		{"malformed", "Basic big,big,Bearerbig,Bearer big x,Bearer", 401},
-		{"unknown", "Bearer wrong,Bearer BIG", 401},
-	}, "X-API-Key: big")
+		{"malformed", "Basic demo-enterprise,demo-enterprise,Bearerdemo-enterprise,Bearer demo-enterprise x,Bearer", 401},
+		{"unknown", "Bearer wrong,Bearer DEMO-ENTERPRISE", 401},
+	}, "X-API-Key: demo-enterprise")
 	s.checkHeader(t, "GET /pets", "X-API-Key", []headerRow{
-		{"in X-API-Key", "big", 200}, {"unknown in X-API-Key", "wrong", 401}, {"missing", "", 401},
-	}, "Authorization")
+		{"in X-API-Key", "demo-enterprise", 200}, {"unknown in X-API-Key", "wrong", 401}, {"missing", "", 401},
+	}, "X-API-Key")
 	t.Run("a 401 has a challenge, and does not tell which paths exist", func(t *testing.T) {
 		s.t = t
 		for request := range strings.SplitSeq("GET /pets,GET /pets/x,GET /x,PUT /pets", ",") {
@@ -382,7 +382,7 @@ const shop = "https://shop.example"
 
 // Web pages of which origins may call the API with the demo keys, and with one in the options.
 func TestCORS(t *testing.T) {
-	keys := keysFile(t)
+	keys := keysFile(t, 1000, 1000)
 	for _, test := range []struct {
 		rule, keys, option, origins string
 		allowed                     bool
@@ -399,7 +399,7 @@ func TestCORS(t *testing.T) {
 			"https://a.shop.example http://localhost:5173", false},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			s := serviceWith(t, Options{CORSOrigin: test.option, Keys: test.keys})
+			s := newService(t, Options{CORSOrigin: test.option, Keys: test.keys})
 			for origin := range strings.FieldsSeq(test.origins) {
 				want := " "
 				if test.allowed {
@@ -420,10 +420,10 @@ func TestCORS(t *testing.T) {
 
 func TestPreflight(t *testing.T) {
 	const method, origin = "Access-Control-Request-Method: PUT", "Origin: " + shop
-	s := newService(t, Options{CORSOrigin: shop})
+	s := keyedService(t, Options{CORSOrigin: shop})
 	t.Run("of an allowed origin is 204 without a key, and allows any header", func(t *testing.T) {
 		for path := range strings.FieldsSeq("/pets/1 /nothing //pets / /healthz /openapi.json") {
-			resp := s.do("OPTIONS "+path, "", "Authorization", origin, method)
+			resp := s.do("OPTIONS "+path, "", "X-API-Key", origin, method)
 			equal(t, path+": status", 204, resp.StatusCode)
 			equal(t, path+": header", http.Header{
 				"Access-Control-Allow-Origin":  {shop},
@@ -440,7 +440,7 @@ func TestPreflight(t *testing.T) {
 	t.Run("needs an allowed origin and a method", func(t *testing.T) {
 		const evil = "Origin: http://evil.example"
 		for _, header := range [][]string{{evil, method}, {origin}, {method}} {
-			resp := s.do("OPTIONS /pets", "", append(header, "Authorization")...)
+			resp := s.do("OPTIONS /pets", "", append(header, "X-API-Key")...)
 			equal(t, strings.Join(header, " "), 401, resp.StatusCode)
 		}
 	})
@@ -475,12 +475,12 @@ func TestOptions(t *testing.T) {
 		must(t, err)
 		server.store = nil
 		s := &service{Server: server, t: t}
-		s.do("GET /pets", "", "Authorization: Bearer demo-free")
+		s.do("GET /pets", "", "X-API-Key: demo-free")
 		contains(t, "the log", logged.String(), "nil pointer")
 	})
 	t.Run("two servers share nothing", func(t *testing.T) {
 		options := Options{Fail: "1/3"}
-		for _, s := range []*service{newService(t, options), newService(t, options)} {
+		for _, s := range []*service{keyedService(t, options), keyedService(t, options)} {
 			equal(t, "requests left after a 503", "59", left(s.get("sixty")))
 			s.expect("DELETE /pets/5", "", 204, "")
 		}
@@ -497,7 +497,7 @@ func (s *service) outcome(request string, header ...string) (status string) {
 	return strconv.Itoa(s.do(request, newKiwi, header...).StatusCode)
 }
 
-// Each test sends its requests one a second, with the key big unless another is given. The outcome
+// Each test sends its requests one a second, with the key demo-enterprise unless another is given. The outcome
 // "200+3s" is a 200 that took 3 seconds.
 func TestFailDropAndDelay(t *testing.T) {
 	const three = "GET /pets; GET /pets; GET /pets; "
@@ -537,9 +537,9 @@ func TestFailDropAndDelay(t *testing.T) {
 			inBubble(t, test.options, func(t *testing.T, s *service) {
 				var got []string
 				for request := range strings.SplitSeq(test.requests, "; ") {
-					words := append(strings.Fields(request), "big")
+					words := append(strings.Fields(request), "demo-enterprise")
 					begin := time.Now()
-					status := s.outcome(words[0]+" "+words[1], "Authorization: Bearer "+words[2])
+					status := s.outcome(words[0]+" "+words[1], "X-API-Key: "+words[2])
 					if took := time.Since(begin); took > 0 {
 						status += "+" + took.String()
 					}
@@ -551,14 +551,14 @@ func TestFailDropAndDelay(t *testing.T) {
 		})
 	}
 	t.Run("fail sends Retry-After", func(t *testing.T) {
-		s := newService(t, Options{Fail: "1/1"})
+		s := keyedService(t, Options{Fail: "1/1"})
 		equal(t, "Retry-After", "1", s.do("GET /pets", "").Header.Get("Retry-After"))
 	})
 	t.Run("drop closes the connection, and keeps none alive", func(t *testing.T) {
-		server := httptest.NewServer(newService(t, Options{Drop: "1/2"}))
+		server := httptest.NewServer(keyedService(t, Options{Drop: "1/2"}))
 		defer server.Close()
 		r, _ := http.NewRequest("GET", server.URL+"/pets", nil)
-		r.Header.Set("X-API-Key", "big")
+		r.Header.Set("X-API-Key", "demo-enterprise")
 		for range 3 { // a client that kept the connection would send the dropped request again
 			_, err := server.Client().Do(r)
 			equal(t, "the first request gets no response", true, errors.Is(err, io.EOF))
@@ -586,9 +586,9 @@ func TestLog(t *testing.T) {
 		{"is empty by default", Options{}, "GET /pets", ""},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			s := newService(t, test.options)
-			words := append(strings.Fields(test.request), "big")
-			s.outcome(words[0]+" "+words[1], "Authorization: Bearer "+words[2],
+			s := keyedService(t, test.options)
+			words := append(strings.Fields(test.request), "demo-enterprise")
+			s.outcome(words[0]+" "+words[1], "X-API-Key: "+words[2],
 				"Origin: "+shop, "Access-Control-Request-Method: GET")
 			equal(t, "log", test.want, duration.ReplaceAllString(s.log.String(), " TIME\n"))
 		})
@@ -597,12 +597,12 @@ func TestLog(t *testing.T) {
 
 func TestOpenPaths(t *testing.T) {
 	t.Run("need no key and are not counted", func(t *testing.T) {
-		s := newService(t, Options{})
+		s := keyedService(t, Options{})
 		for path := range strings.FieldsSeq("/ /healthz /openapi.json /docs/keys.json") {
-			resp := s.do("GET "+path, "", "Authorization")
+			resp := s.do("GET "+path, "", "X-API-Key")
 			equal(t, path+": status", 200, resp.StatusCode)
 			equal(t, path+": X-RateLimit-Limit", "", resp.Header.Get("X-RateLimit-Limit"))
-			s.do("GET "+path, "", "Authorization: Bearer forty")
+			s.do("GET "+path, "", "X-API-Key: forty")
 		}
 		equal(t, "requests left with a key", "39", left(s.get("forty")))
 		equal(t, "requests left without", strconv.Itoa(keylessLimit-1), left(s.get("stranger")))
@@ -616,9 +616,9 @@ func TestOpenPaths(t *testing.T) {
 		})
 	})
 	t.Run("the page gets the demo keys, and no others, and the minute", func(t *testing.T) {
-		serviceWith(t, Options{}).expect("GET /docs/keys.json", "", 200,
+		newService(t, Options{}).expect("GET /docs/keys.json", "", 200,
 			`{"minute":60,"keys":`+demoKeys+`}`)
-		newService(t, Options{Minute: 1500 * time.Millisecond}).expect("GET /docs/keys.json", "",
+		keyedService(t, Options{Minute: 1500 * time.Millisecond}).expect("GET /docs/keys.json", "",
 			200, `{"minute":1.5,"keys":[]}`)
 	})
 }
@@ -632,11 +632,11 @@ func TestPage(t *testing.T) {
 		".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 		".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 	}
-	s, base := newService(t, Options{}), &url.URL{Path: "/docs/"}
+	s, base := keyedService(t, Options{}), &url.URL{Path: "/docs/"}
 	files, _ := pageFiles.ReadDir("docs/reference")
 	for _, file := range files {
 		t.Run("serves "+file.Name()+", which makes no HTML of texts", func(t *testing.T) {
-			resp := s.do("GET /docs/"+file.Name(), "", "Authorization")
+			resp := s.do("GET /docs/"+file.Name(), "", "X-API-Key")
 			source, _ := io.ReadAll(resp.Body)
 			equal(t, "status", 200, resp.StatusCode)
 			equal(t, "Content-Type", types[path.Ext(file.Name())], resp.Header.Get("Content-Type"))
@@ -644,12 +644,12 @@ func TestPage(t *testing.T) {
 			equal(t, "unsafe", "", unsafe.FindString(string(source)))
 			for _, loaded := range loads.FindAllStringSubmatch(string(source), -1) {
 				other, _ := base.Parse(loaded[1])
-				equal(t, other.Path, 200, s.do("GET "+other.Path, "", "Authorization").StatusCode)
+				equal(t, other.Path, 200, s.do("GET "+other.Path, "", "X-API-Key").StatusCode)
 			}
 		})
 	}
 	t.Run("loads nothing from elsewhere", func(t *testing.T) {
-		header := s.do("GET /", "", "Authorization").Header
+		header := s.do("GET /", "", "X-API-Key").Header
 		header.Del("Content-Length")
 		equal(t, "header", http.Header{
 			"Content-Type": {types[".html"]},

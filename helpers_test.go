@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -11,48 +10,26 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// A service is the whole handler with the keys of the tests.
+// A service is a Server for a test.
 type service struct {
 	*Server
 	t   testing.TB
 	log *bytes.Buffer
 }
 
-// Most tests use the key big, whose limits no test reaches. The others are for tests of the limits.
-const testKeys = `[
-{"key": "big", "plan": "enterprise", "perMinute": 2147483647, "perDay": 2147483647},
-{"key": "forty", "plan": "enterprise", "perMinute": 40, "perDay": 100},
-{"key": "daily", "plan": "enterprise", "perMinute": 100, "perDay": 30},
-{"key": "both", "plan": "enterprise", "perMinute": 1, "perDay": 1},
-{"key": "twice", "plan": "enterprise", "perMinute": 1, "perDay": 2},
-{"key": "one", "plan": "enterprise", "perMinute": 1, "perDay": 1000000},
-{"key": "sixty", "plan": "enterprise", "perMinute": 60, "perDay": 1000}
-]`
-
-// newService returns a service with the options and the keys above.
+// newService returns a service with just these options. What it logs is shown if the test fails.
 func newService(t testing.TB, options Options) *service {
-	t.Helper()
-	options.Keys = keysFile(t)
-	return serviceWith(t, options)
-}
-
-// serviceWith returns a service with just these options. What it logs is shown if the test fails.
-func serviceWith(t testing.TB, options Options) *service {
 	t.Helper()
 	logged := new(bytes.Buffer)
 	options.Logger = log.New(io.MultiWriter(logged, t.Output()), "", 0)
@@ -61,31 +38,12 @@ func serviceWith(t testing.TB, options Options) *service {
 	return &service{Server: server, t: t, log: logged}
 }
 
-// keysFile returns the path of a file with the keys above.
-func keysFile(t testing.TB) string {
+// keysFile returns the path of a keys file with the key of the tests, demo-enterprise, and these
+// limits.
+func keysFile(t testing.TB, perMinute, perDay int) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "keys.json")
-	writeFile(t, path, testKeys)
-	return path
-}
-
-// freshService returns a service on a new data file, with the records of docs/sample.json.
-func freshService(t testing.TB) *service {
-	t.Helper()
-	return newService(t, Options{Data: freshPath(t)})
-}
-
-// serviceOn returns a service that has read a data file with this content.
-func serviceOn(t testing.TB, content string) *service {
-	t.Helper()
-	path := freshPath(t)
-	writeFile(t, path, content)
-	return newService(t, Options{Data: path})
-}
-
-// inBubble runs the test on a service with the options, in fake time.
-func inBubble(t *testing.T, options Options, test func(*testing.T, *service)) {
-	synctest.Test(t, func(t *testing.T) { test(t, newService(t, options)) })
+	return writeFile(t, freshPath(t), fmt.Sprintf(`[{"key": "demo-enterprise",
+		"plan": "enterprise", "perMinute": %d, "perDay": %d}]`, perMinute, perDay))
 }
 
 // must ends the test if there is an error.
@@ -112,15 +70,17 @@ func contains(t testing.TB, what, text, part string) {
 	}
 }
 
-// expect sends a request, such as "GET /pets/1", and compares the response with the status and with
-// want. For a success, want is the whole JSON, in which the order of fields matters, but not white
-// space. For an error, want is what "code: message" begins with.
-func (s *service) expect(request, body string, status int, want string) {
+// expect sends a request as do does, and compares the response with the status and with want. For a
+// success, want is the whole JSON, in which the order of fields matters, but not white space. For an
+// error, want is what "code: message" begins with.
+func (s *service) expect(request, body string, status int, want string, header ...string) {
 	s.t.Helper()
-	resp := s.do(request, body)
+	resp := s.do(request, body, header...)
 	got, _ := io.ReadAll(resp.Body)
-	what := fmt.Sprintf("%s %.200s", request, body)
-	equal(s.t, what+": status", status, resp.StatusCode)
+	what := fmt.Sprintf("%s %.200s %s", request, body, header)
+	if resp.StatusCode != status {
+		s.t.Errorf("%s: status %d, want %d", what, resp.StatusCode, status)
+	}
 	if resp.StatusCode < 400 {
 		equal(s.t, what, indented(want), indented(string(got)))
 	} else if text := errorIn(got); !strings.HasPrefix(text, want) {
@@ -144,22 +104,22 @@ func errorIn(errorJSON []byte) string {
 	return e.Code + ": " + e.Message
 }
 
-// do sends a request with the key big, unless a header line says otherwise ("X-API-Key: one", or
-// "Authorization" to send none), and returns the response. The test fails if the response lacks
-// anything that every response must have: see check.
+// do sends a request, such as "GET /pets/1", with lines of its header, such as "X-API-Key: KEY". The
+// key is demo-enterprise unless a line has another one; an empty one ("X-API-Key") sends none.
 func (s *service) do(request, body string, header ...string) *http.Response {
 	s.t.Helper()
 	method, target, _ := strings.Cut(request, " ")
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer big")
+	r.Header.Set("X-API-Key", "demo-enterprise")
 	for _, line := range header {
 		name, value, _ := strings.Cut(line, ": ")
-		r.Header.Set(name, value) // an empty one is taken as missing
+		r.Header.Set(name, value)
 	}
 	return s.exchange(r)
 }
 
-// exchange sends a request and checks the response, as do does.
+// exchange sends a request. The test fails if the response lacks anything that every response must
+// have: see check.
 func (s *service) exchange(r *http.Request) *http.Response {
 	s.t.Helper()
 	recorder := httptest.NewRecorder()
@@ -252,41 +212,17 @@ var statusOfCode = map[string]int{
 	"ids_exhausted": 503, "failed_on_purpose": 503,
 }
 
-// keylessLimit is how many requests without a valid key there may be in a minute.
-var keylessLimit = int(plans["free"].perMinute)
-
-// get sends a GET /pets with the key.
-func (s *service) get(key string) *http.Response {
-	s.t.Helper()
-	return s.do("GET /pets", "", "Authorization: Bearer "+key)
-}
-
-// left returns how many requests are left, as a response says.
-func left(resp *http.Response) string { return resp.Header.Get("X-RateLimit-Remaining") }
-
-// expectRates sends a GET /pets with the key, and compares what the response says about the limits
-// with what is wanted, such as "200: 59 of 60 left, ends in 60 s".
-func (s *service) expectRates(key, want string) {
-	s.t.Helper()
-	resp, now := s.get(key), time.Now()
-	reset, _ := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64)
-	got := fmt.Sprintf("%d: %s of %s left, ends in %d s", resp.StatusCode, left(resp),
-		resp.Header.Get("X-RateLimit-Limit"), reset-now.Unix())
-	if wait := resp.Header.Get("Retry-After"); wait != "" {
-		got += ", retry after " + wait + " s"
-	}
-	equal(s.t, "key "+key+" at "+now.UTC().Format(time.TimeOnly), want, got)
-}
-
 // freshPath returns the path of a data file that does not exist yet, in a directory of its own.
 func freshPath(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(t.TempDir(), "petstore.json")
 }
 
-func writeFile(t testing.TB, path, content string) {
+// writeFile returns the path.
+func writeFile(t testing.TB, path, content string) string {
 	t.Helper()
 	must(t, os.WriteFile(path, []byte(content), 0o644))
+	return path
 }
 
 func contentOf(t testing.TB, path string) string {
@@ -301,112 +237,4 @@ func namesIn(t testing.TB, directory string) []string {
 	names, err := fs.Glob(os.DirFS(directory), "*")
 	must(t, err)
 	return names
-}
-
-// snapshotOf returns the snapshot of a state.
-func snapshotOf(t testing.TB, st *state) string {
-	t.Helper()
-	var b bytes.Buffer
-	must(t, st.write(&b))
-	return b.String()
-}
-
-// breakDisk makes every save to the file fail, for root too, by putting a plain file in the place
-// of its directory. The function that it returns undoes that.
-func breakDisk(t testing.TB, path string) (mend func()) {
-	t.Helper()
-	directory := filepath.Dir(path)
-	must(t, os.Rename(directory, directory+".away"))
-	writeFile(t, directory, "")
-	return func() {
-		t.Helper()
-		os.Remove(directory)
-		must(t, os.Rename(directory+".away", directory))
-	}
-}
-
-// binary builds the program once for all tests that run it.
-var binary = sync.OnceValues(func() (path string, err error) {
-	if binaryDirectory, err = os.MkdirTemp("", "petstore"); err != nil {
-		return "", err
-	}
-	// With -trimpath and without VCS data, a second build of the same sources is a cached one.
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", binaryDirectory, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return filepath.Join(binaryDirectory, "petstore"), nil // on Windows, os/exec finds petstore.exe
-})
-
-var binaryDirectory string // empty if no test has run the program
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	os.RemoveAll(binaryDirectory)
-	os.Exit(code)
-}
-
-// A process is the program, serving.
-type process struct {
-	*exec.Cmd
-	url    string
-	pipe   io.ReadCloser // from which its stderr is read
-	stderr bytes.Buffer
-	ended  chan bool // closed at the end of stderr
-}
-
-// startProcess runs the program on a free port, and waits until it serves.
-func startProcess(t testing.TB, args ...string) *process {
-	t.Helper()
-	path, err := binary()
-	must(t, err)
-	return startCommand(t, exec.Command(path, append([]string{"-addr", "localhost:0"}, args...)...))
-}
-
-func startCommand(t testing.TB, cmd *exec.Cmd) *process {
-	t.Helper()
-	pipe, err := cmd.StderrPipe()
-	must(t, err)
-	must(t, cmd.Start())
-	t.Cleanup(func() { cmd.Process.Kill() })
-	p := &process{Cmd: cmd, pipe: pipe}
-	p.awaitURL(t)
-	return p
-}
-
-// awaitURL waits until the program has printed its URL. What it prints later is read, too.
-func (p *process) awaitURL(t testing.TB) {
-	t.Helper()
-	lines := bufio.NewReader(p.pipe)
-	line, _ := lines.ReadString('\n')
-	p.stderr.WriteString(line)
-	if _, err := fmt.Sscanf(line, "Petstore API: %s", &p.url); err != nil {
-		t.Fatalf("the program printed %q", line)
-	}
-	p.ended = make(chan bool)
-	go func() {
-		io.Copy(&p.stderr, lines)
-		close(p.ended)
-	}()
-}
-
-// wait waits for the end of the program, and returns its exit code and all that it printed.
-func (p *process) wait() (int, string) {
-	<-p.ended
-	p.Wait()
-	return p.ProcessState.ExitCode(), p.stderr.String()
-}
-
-// do sends a request, such as "GET /pets", with the key demo-enterprise, and returns the status and
-// the body of the response.
-func (p *process) do(t testing.TB, request, body string) (int, string) {
-	t.Helper()
-	method, path, _ := strings.Cut(request, " ")
-	r, _ := http.NewRequest(method, p.url+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer demo-enterprise")
-	resp, err := http.DefaultClient.Do(r)
-	must(t, err)
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(text)
 }

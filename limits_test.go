@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -13,10 +14,59 @@ import (
 	"time"
 )
 
+// Most tests use the key demo-enterprise, whose limits no test reaches. The others are for tests of the limits.
+const testKeys = `[
+{"key": "demo-enterprise", "plan": "enterprise", "perMinute": 2147483647, "perDay": 2147483647},
+{"key": "forty", "plan": "enterprise", "perMinute": 40, "perDay": 100},
+{"key": "daily", "plan": "enterprise", "perMinute": 100, "perDay": 30},
+{"key": "both", "plan": "enterprise", "perMinute": 1, "perDay": 1},
+{"key": "twice", "plan": "enterprise", "perMinute": 1, "perDay": 2},
+{"key": "one", "plan": "enterprise", "perMinute": 1, "perDay": 1000000},
+{"key": "sixty", "plan": "enterprise", "perMinute": 60, "perDay": 1000}
+]`
+
+// keyedService returns a service with the options and the keys above.
+func keyedService(t testing.TB, options Options) *service {
+	t.Helper()
+	options.Keys = writeFile(t, freshPath(t), testKeys)
+	return newService(t, options)
+}
+
+// inBubble runs the test on a service with the options, in fake time.
+func inBubble(t *testing.T, options Options, test func(*testing.T, *service)) {
+	synctest.Test(t, func(t *testing.T) { test(t, keyedService(t, options)) })
+}
+
+// keylessLimit is how many requests without a valid key there may be in a minute.
+var keylessLimit = int(plans["free"].perMinute)
+
+// get sends a GET /pets with the key.
+func (s *service) get(key string) *http.Response {
+	s.t.Helper()
+	return s.do("GET /pets", "", "X-API-Key: "+key)
+}
+
+// left returns how many requests are left, as a response says.
+func left(resp *http.Response) string { return resp.Header.Get("X-RateLimit-Remaining") }
+
+// expectRates sends a GET /pets with the key, and compares what the response says about the limits
+// with what is wanted, such as "200: 59 of 60 left, ends in 60 s".
+func (s *service) expectRates(key, want string) {
+	s.t.Helper()
+	resp, now := s.get(key), time.Now()
+	reset, _ := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64)
+	got := fmt.Sprintf("%d: %s of %s left, ends in %d s", resp.StatusCode, left(resp),
+		resp.Header.Get("X-RateLimit-Limit"), reset-now.Unix())
+	if wait := resp.Header.Get("Retry-After"); wait != "" {
+		got += ", retry after " + wait + " s"
+	}
+	equal(s.t, "key "+key+" at "+now.UTC().Format(time.TimeOnly), want, got)
+}
+
 func TestPlans(t *testing.T) {
 	t.Run("each demo key has the limits of its plan", func(t *testing.T) {
 		got := map[string][2]int64{}
-		for key, a := range serviceWith(t, Options{}).limits.accounts {
+		for key, a := range newService(t, Options{}).limits.accounts {
 			got[key] = [2]int64{a.minute.limit, a.day.limit}
 		}
 		equal(t, "limits", map[string][2]int64{"demo-free": {60, 1000}, "demo-pro": {300, 10_000},
@@ -107,7 +157,7 @@ func TestWindows(t *testing.T) {
 		},
 	})
 	t.Run("they last longer if the clock is set back", func(t *testing.T) {
-		s, now := newService(t, Options{}), time.Now()
+		s, now := keyedService(t, Options{}), time.Now()
 		s.limits.admit("one", now)
 		again := s.limits.admit("one", now.Add(-time.Hour))
 		equal(t, "is refused", true, again.refusal != nil)
@@ -115,7 +165,7 @@ func TestWindows(t *testing.T) {
 	// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time
 	// that has a reading of it. Such a time differs from itself rounded to 0.
 	t.Run("they follow the wall clock", func(t *testing.T) {
-		s := newService(t, Options{})
+		s := keyedService(t, Options{})
 		for i := range 12 {
 			now := time.Now().Add(time.Duration(i) * time.Second)
 			for _, key := range []string{"both", "wrong"} { // let through, refused, banned; 401
@@ -155,10 +205,10 @@ func TestWindows(t *testing.T) {
 
 func TestCounting(t *testing.T) {
 	t.Run("once, whatever a request gets", func(t *testing.T) {
-		s := newService(t, Options{})
+		s := keyedService(t, Options{})
 		requests := []string{"HEAD /pets/1", "PATCH /pets", "GET /nothing", "GET //pets"}
 		for i, request := range requests {
-			resp := s.do(request, "", "Authorization: Bearer forty")
+			resp := s.do(request, "", "X-API-Key: forty")
 			equal(t, "requests left after "+request, strconv.Itoa(39-i), left(resp))
 		}
 	})
@@ -177,17 +227,17 @@ func TestCounting(t *testing.T) {
 		})
 	})
 	t.Run("exactly under concurrency", func(t *testing.T) {
-		s := newService(t, Options{})
+		s := keyedService(t, Options{})
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
 				for range 10_000 {
-					s.limits.admit("big", time.Now())
+					s.limits.admit("demo-enterprise", time.Now())
 				}
 			})
 		}
 		all.Wait()
-		equal(t, "requests left", "2147403646", left(s.get("big"))) // 80,001 less than 2147483647
+		equal(t, "requests left", "2147403646", left(s.get("demo-enterprise"))) // 80,001 less than 2147483647
 	})
 }
 
@@ -261,7 +311,7 @@ func TestKeylessRequests(t *testing.T) {
 		},
 	})
 	t.Run("share one window, whose 429 has its figure, and no memory", func(t *testing.T) {
-		s := newService(t, Options{})
+		s := keyedService(t, Options{})
 		accounts := len(s.limits.accounts)
 		for count := keylessLimit - 1; count >= 0; count-- {
 			r := httptest.NewRequest("GET", "/pets", nil)
@@ -271,7 +321,7 @@ func TestKeylessRequests(t *testing.T) {
 			equal(t, r.RemoteAddr+": left", strconv.Itoa(count), left(s.exchange(r)))
 		}
 		equal(t, "accounts", accounts, len(s.limits.accounts))
-		body, _ := io.ReadAll(s.do("GET /pets", "", "Authorization").Body)
+		body, _ := io.ReadAll(s.do("GET /pets", "", "X-API-Key").Body)
 		equal(t, "error", fmt.Sprintf("rate_limited: The limit of %d requests per minute has been "+
 			"reached; wait the number of seconds in Retry-After.", keylessLimit), errorIn(body))
 	})

@@ -10,15 +10,104 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 )
+
+// binary builds the program once for all tests that run it.
+var binary = sync.OnceValues(func() (path string, err error) {
+	if binaryDirectory, err = os.MkdirTemp("", "petstore"); err != nil {
+		return "", err
+	}
+	// With -trimpath and without VCS data, a second build of the same sources is a cached one.
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", binaryDirectory, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return filepath.Join(binaryDirectory, "petstore"), nil // on Windows, os/exec finds petstore.exe
+})
+
+var binaryDirectory string // empty if no test has run the program
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(binaryDirectory)
+	os.Exit(code)
+}
+
+// A process is the program, serving.
+type process struct {
+	*exec.Cmd
+	url    string
+	pipe   io.ReadCloser // from which its stderr is read
+	stderr bytes.Buffer
+	ended  chan bool // closed at the end of stderr
+}
+
+// startProcess runs the program on a free port, and waits until it serves.
+func startProcess(t testing.TB, args ...string) *process {
+	t.Helper()
+	path, err := binary()
+	must(t, err)
+	return startCommand(t, exec.Command(path, append([]string{"-addr", "localhost:0"}, args...)...))
+}
+
+func startCommand(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	pipe, err := cmd.StderrPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	p := &process{Cmd: cmd, pipe: pipe}
+	p.awaitURL(t)
+	return p
+}
+
+// awaitURL waits until the program has printed its URL. What it prints later is read, too.
+func (p *process) awaitURL(t testing.TB) {
+	t.Helper()
+	lines := bufio.NewReader(p.pipe)
+	line, _ := lines.ReadString('\n')
+	p.stderr.WriteString(line)
+	if _, err := fmt.Sscanf(line, "Petstore API: %s", &p.url); err != nil {
+		t.Fatalf("the program printed %q", line)
+	}
+	p.ended = make(chan bool)
+	go func() {
+		io.Copy(&p.stderr, lines)
+		close(p.ended)
+	}()
+}
+
+// wait waits for the end of the program, and returns its exit code and all that it printed.
+func (p *process) wait() (int, string) {
+	<-p.ended
+	p.Wait()
+	return p.ProcessState.ExitCode(), p.stderr.String()
+}
+
+// do sends a request, such as "GET /pets", with the key demo-enterprise, and returns the status and
+// the body of the response.
+func (p *process) do(t testing.TB, request, body string) (int, string) {
+	t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	r, _ := http.NewRequest(method, p.url+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer demo-enterprise")
+	resp, err := http.DefaultClient.Do(r)
+	must(t, err)
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text)
+}
 
 // runHere calls run in this process, and waits until it serves. stop makes it end, and returns the
 // exit code and all that it printed.
@@ -142,7 +231,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 // The server prints a URL where it answers, and where the demo keys count. Its description names it
 // too.
 func TestAddresses(t *testing.T) {
-	keys := keysFile(t)
+	keys := writeFile(t, freshPath(t), `[{"key":"secret","plan":"free"}]`)
 	for _, test := range []struct {
 		rule, addr, keys, url string
 		status                int    // of a demo key
@@ -203,7 +292,7 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 		{"no Host is not", "", 421},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			handler := httpServer(serviceWith(t, Options{}).Server).Handler
+			handler := httpServer(newService(t, Options{}).Server).Handler
 			for host := range strings.SplitSeq(test.hosts, ",") {
 				for target := range strings.FieldsSeq("/pets / /healthz /openapi.json") {
 					equal(t, target+" of "+host, test.status, send(handler, target, host).Code)
@@ -212,7 +301,7 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 		})
 	}
 	t.Run("a 421 comes before the API, and is logged", func(t *testing.T) {
-		s := serviceWith(t, Options{Verbose: true})
+		s := newService(t, Options{Verbose: true})
 		w := send(httpServer(s.Server).Handler, "//x", "evil.example")
 		equal(t, "status", 421, w.Code)
 		equal(t, "body", "wrong_host: With the demo keys, this server serves only localhost and "+
@@ -220,10 +309,10 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 		equal(t, "header", http.Header{"Cache-Control": {"no-store"},
 			"Content-Type": {"application/json"}}, w.Header())
 		contains(t, "the log", s.log.String(), `GET "//x" 421 `)
-		equal(t, "requests left", "299", left(s.get("demo-pro")))
+		equal(t, "requests left", "299", left(s.do("GET /pets", "", "X-API-Key: demo-pro")))
 	})
 	t.Run("other keys have no such rule, and nor has a Server in a test", func(t *testing.T) {
-		demo, other := serviceWith(t, Options{}), newService(t, Options{})
+		demo, other := newService(t, Options{}), newService(t, Options{Keys: keysFile(t, 1, 1)})
 		equal(t, "with other keys", 401, send(httpServer(other.Server).Handler, "/pets", "x").Code)
 		equal(t, "in a test", 200, send(demo, "/pets", "evil.example").Code)
 	})
@@ -364,7 +453,8 @@ type connection struct {
 
 // withConnection runs the test on a server with this delay, in fake time.
 func withConnection(t *testing.T, delay time.Duration, test func(*testing.T, connection)) {
-	inBubble(t, Options{Delay: delay}, func(t *testing.T, s *service) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, Options{Delay: delay})
 		client, accepted := net.Pipe()
 		c := connection{s, httpServer(s.Server), client, make(chan bool)}
 		c.server.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -382,12 +472,12 @@ func withConnection(t *testing.T, delay time.Duration, test func(*testing.T, con
 	})
 }
 
-// The starts of two requests with the key big. The first still lacks the empty line after its
-// header, and the second its body.
+// The starts of two requests. The first still lacks the empty line after its header, and the second
+// its body.
 const (
-	asBig    = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: big\r\n"
-	getPets  = "GET /pets" + asBig
-	longPost = "POST /pets" + asBig + "Content-Length: 1000\r\n\r\n"
+	withKey  = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: demo-enterprise\r\n"
+	getPets  = "GET /pets" + withKey
+	longPost = "POST /pets" + withKey + "Content-Length: 1000\r\n\r\n"
 )
 
 func TestSlowClients(t *testing.T) {
@@ -432,7 +522,7 @@ func TestSlowClients(t *testing.T) {
 	t.Run("a write that is cut off may have been saved", func(t *testing.T) {
 		withConnection(t, 0, func(t *testing.T, c connection) {
 			c.options.Delay = 11 * time.Second // longer than the server, made before, gives it
-			io.WriteString(c.client, "DELETE /pets/5"+asBig+"\r\n")
+			io.WriteString(c.client, "DELETE /pets/5"+withKey+"\r\n")
 			got, _ := io.ReadAll(c.client)
 			equal(t, "response", "", string(got))
 			<-c.closed
@@ -445,8 +535,8 @@ func TestSlowClients(t *testing.T) {
 // holds the body back: until it gets a go-ahead (Expect: 100-continue), or because it is slow.
 func TestBodyHeldBack(t *testing.T) {
 	const (
-		waits = asBig + "Content-Length: 1000\r\nExpect: 100-continue\r\n"
-		slow  = asBig + "Content-Length: 1000000\r\n"
+		waits = withKey + "Content-Length: 1000\r\nExpect: 100-continue\r\n"
+		slow  = withKey + "Content-Length: 1000000\r\n"
 	)
 	for _, test := range []struct {
 		rule, request string
@@ -456,7 +546,7 @@ func TestBodyHeldBack(t *testing.T) {
 		{"an operation without a body", "GET /pets" + waits, 200},
 		{"a wrong id in the path", "PUT /pets/x" + waits, 400},
 		{"no key", "POST /pets" + waits + "Authorization: Bearer wrong\r\n", 401},
-		{"a limit that is used up", "POST /pets" + waits + "Authorization: Bearer one\r\n", 429},
+		{"a limit that is used up", "POST /pets" + waits + "Authorization: Bearer demo-free\r\n", 429},
 		{"a path that does not exist", "POST /nothing" + waits, 404},
 		{"a wrong method", "PATCH /pets" + waits, 405},
 		{"a wrong type", "POST /pets" + waits + "Content-Type: text/plain\r\n", 415},
@@ -465,7 +555,9 @@ func TestBodyHeldBack(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			withConnection(t, 0, func(t *testing.T, c connection) {
-				c.get("one")
+				for range 60 {
+					c.do("GET /pets", "", "X-API-Key: demo-free")
+				}
 				begin := time.Now()
 				go io.WriteString(c.client, test.request+"\r\n")
 				resp, err := http.ReadResponse(bufio.NewReader(c.client), nil)

@@ -318,7 +318,7 @@ func exampleOf(pattern string, o describedOperation, name string, m mistake) *ht
 		body = string(encode(members))
 	}
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer sixty")
+	r.Header.Set("Authorization", "Bearer demo-free")
 	for name, value := range m.Headers {
 		r.Header.Set(name, value)
 	}
@@ -390,7 +390,7 @@ func TestExamplesOfSuccesses(t *testing.T) {
 						s, m := newService(t, Options{}), mistake{Body: map[string]any{"id": id}}
 						switch name {
 						case "none":
-							s = serviceOn(t, "{}")
+							s = newService(t, Options{Data: writeFile(t, freshPath(t), "{}")})
 						case "filtered":
 							m.Query = "status=available&categoryId=1"
 						}
@@ -440,28 +440,29 @@ func TestExamplesOfErrors(t *testing.T) {
 // provoke returns a service on which the request gets the error of an example. It changes the
 // request if x-try cannot say how.
 func (s *service) provoke(name string, r *http.Request) *service {
-	s.get("sixty") // the key of the request
-	sixty := s.limits.accounts["sixty"]
+	s.do("GET /pets", "", "X-API-Key: demo-free") // the key of the request
+	account := s.limits.accounts["demo-free"]
 	switch name {
 	case "BodyIncomplete":
 		r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
 	case "RateLimited":
-		sixty.minute.used = sixty.minute.limit
+		account.minute.used = account.minute.limit
 	case "DayUsedUp":
-		sixty.day.used = sixty.day.limit
+		account.day.used = account.day.limit
 	case "KeyBanned":
-		sixty.bannedUntil = time.Now().Add(time.Minute)
+		account.bannedUntil = time.Now().Add(time.Minute)
 	case "InternalError":
 		s.store = nil
 	case "SaveFailed":
-		s = freshService(s.t)
+		s = newService(s.t, Options{Data: freshPath(s.t)})
 		breakDisk(s.t, s.store.path)
 	case "FileChanged":
-		s = freshService(s.t)
+		s = newService(s.t, Options{Data: freshPath(s.t)})
 		writeFile(s.t, s.store.path, "{}")
 	case "IdsExhausted":
 		last := regexp.MustCompile(`(?m)(Id": )\d+,$`)
-		return serviceOn(s.t, last.ReplaceAllString(string(sample), "${1}2147483647,"))
+		data := last.ReplaceAllString(string(sample), "${1}2147483647,")
+		return newService(s.t, Options{Data: writeFile(s.t, freshPath(s.t), data)})
 	case "FailedOnPurpose", "WriteFailedOnPurpose":
 		s.fail.m, s.fail.n = 1, 1
 	}

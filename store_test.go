@@ -20,6 +20,28 @@ import (
 
 const aCategory = `{"name":"Birds"}`
 
+// snapshotOf returns the snapshot of a state.
+func snapshotOf(t testing.TB, st *state) string {
+	t.Helper()
+	var b bytes.Buffer
+	must(t, st.write(&b))
+	return b.String()
+}
+
+// breakDisk makes every save to the file fail, for root too, by putting a plain file in the place
+// of its directory. The function that it returns undoes that.
+func breakDisk(t testing.TB, path string) (mend func()) {
+	t.Helper()
+	directory := filepath.Dir(path)
+	must(t, os.Rename(directory, directory+".away"))
+	writeFile(t, directory, "")
+	return func() {
+		t.Helper()
+		os.Remove(directory)
+		must(t, os.Rename(directory+".away", directory))
+	}
+}
+
 // expectSaved expects that the file holds the current state, and that nothing else is in its
 // directory.
 func expectSaved(t testing.TB, s *store) {
@@ -81,7 +103,7 @@ func TestState(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
-	s := freshService(t)
+	s := newService(t, Options{Data: freshPath(t)})
 	t.Run("a panic is a 500, changes nothing, is logged, and no read sees it", func(t *testing.T) {
 		before := snapshotOf(t, s.store.view())
 		boom := func(*http.Request) (response, error) {
@@ -131,7 +153,7 @@ func TestUpdate(t *testing.T) {
 
 func TestSnapshot(t *testing.T) {
 	t.Run("is one record a line, and at first the sample", func(t *testing.T) {
-		s := freshService(t)
+		s := newService(t, Options{Data: freshPath(t)})
 		equal(t, "the file", contentOf(t, "docs/sample.json"), contentOf(t, s.store.path))
 	})
 	t.Run("has each record as clients get it, and the stock behind a pet", func(t *testing.T) {
@@ -186,7 +208,8 @@ func TestIDs(t *testing.T) {
 		{"lastOrderId", "/store/orders", `{}`},
 	} {
 		t.Run(test.last+" rises to 2147483647, and no id is used again", func(t *testing.T) {
-			s := serviceOn(t, `{"categories":[{"id":1,"name":"c"}],"`+test.last+`":2147483644}`)
+			file := `{"categories":[{"id":1,"name":"c"}],"` + test.last + `":2147483644}`
+			s := newService(t, Options{Data: writeFile(t, freshPath(t), file)})
 			for id := 2147483645; id <= 2147483647; id++ {
 				path := fmt.Sprint(test.path, "/", id)
 				equal(t, "path", path, s.do("POST "+test.path, test.body).Header.Get("Location"))
@@ -203,7 +226,7 @@ func TestIDs(t *testing.T) {
 
 // A person may edit the file while the server is down.
 func TestEditedFile(t *testing.T) {
-	s := serviceOn(t, `{
+	s := newService(t, Options{Data: writeFile(t, freshPath(t), `{
 		"orders": [{"id": 9, "petId": 700}],
 		"lastOrderId": 12,
 		"lastPetId": 5,
@@ -211,7 +234,7 @@ func TestEditedFile(t *testing.T) {
 			{"id": 700, "name": "p", "categoryId": 2},
 			{"quantity": 5, "id": 9, "categoryId": 2, "name": "r", "status": "pending"},
 			{"id": 3, "name": "q", "categoryId": 2, "status": "sold", "quantity": 4}],
-		"categories": [{"id": 2, "name": "c"}]}`)
+		"categories": [{"id": 2, "name": "c"}]}`)})
 	for _, test := range []row{
 		{"may have its lists, records and fields in any order", "GET /pets", ``, 200,
 			`[{"id":3,"name":"q","categoryId":2,"status":"sold"},
@@ -233,7 +256,7 @@ func TestEditedFile(t *testing.T) {
 		})
 	}
 	t.Run("may be {}, a store without records, whose ids begin with 1", func(t *testing.T) {
-		s := serviceOn(t, "{}")
+		s := newService(t, Options{Data: writeFile(t, freshPath(t), "{}")})
 		s.expect("POST /categories", aCategory, 201, `{"id":1,"name":"Birds"}`)
 		s.expect("POST /pets", `{"name":"n","categoryId":1}`, 201,
 			`{"id":1,"name":"n","categoryId":1,"status":"available"}`)
@@ -335,7 +358,7 @@ func TestDataFile(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("Windows has no such bits")
 		}
-		s := freshService(t).store
+		s := newService(t, Options{Data: freshPath(t)}).store
 		info, err := os.Stat(s.path)
 		must(t, err)
 		equal(t, "first mode", fs.FileMode(0o600), info.Mode())
@@ -369,7 +392,7 @@ func TestDataFile(t *testing.T) {
 			namesIn(t, filepath.Dir(path)))
 	})
 	t.Run("is written again if it was deleted", func(t *testing.T) {
-		s := freshService(t)
+		s := newService(t, Options{Data: freshPath(t)})
 		os.Remove(s.store.path)
 		s.expect("GET /categories?after=4", "", 200, "[]")
 		s.expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
@@ -379,7 +402,7 @@ func TestDataFile(t *testing.T) {
 }
 
 func TestFailedSave(t *testing.T) {
-	s := freshService(t)
+	s := newService(t, Options{Data: freshPath(t)})
 	before := snapshotOf(t, s.store.view())
 	mend := breakDisk(t, s.store.path)
 	for _, test := range changes {
@@ -406,7 +429,7 @@ func TestFailedSave(t *testing.T) {
 		expectSaved(t, s.store)
 	})
 	t.Run("is refused if nobody can tell what the file is", func(t *testing.T) {
-		s := freshService(t)
+		s := newService(t, Options{Data: freshPath(t)})
 		os.Remove(s.store.path)
 		if err := os.Symlink(s.store.path, s.store.path); err != nil { // a loop
 			t.Skip(err)
@@ -432,7 +455,7 @@ func TestChangedFile(t *testing.T) {
 		{"is noticed if it is another file", 0, 0, true},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			s := freshService(t)
+			s := newService(t, Options{Data: freshPath(t)})
 			s.expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
 			path := s.store.path
 			info, _ := os.Stat(path)
