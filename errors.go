@@ -30,7 +30,6 @@ var (
 	internalError        = code{"internal_error", http.StatusInternalServerError}
 	saveFailed           = code{"save_failed", http.StatusServiceUnavailable}
 	fileChanged          = code{"file_changed", http.StatusServiceUnavailable}
-	idsExhausted         = code{"ids_exhausted", http.StatusServiceUnavailable}
 	failedOnPurpose      = code{"failed_on_purpose", http.StatusServiceUnavailable}
 )
 

@@ -209,7 +209,7 @@ var statusOfCode = map[string]int{
 	"not_found": 404, "method_not_allowed": 405, "in_use": 409, "order_complete": 409,
 	"payload_too_large": 413, "unsupported_media_type": 415, "rate_limited": 429,
 	"wrong_host": 421, "internal_error": 500, "save_failed": 503, "file_changed": 503,
-	"ids_exhausted": 503, "failed_on_purpose": 503,
+	"failed_on_purpose": 503,
 }
 
 // freshPath returns the path of a data file that does not exist yet, in a directory of its own.

@@ -459,10 +459,6 @@ func (s *service) provoke(name string, r *http.Request) *service {
 	case "FileChanged":
 		s = newService(s.t, Options{Data: freshPath(s.t)})
 		writeFile(s.t, s.store.path, "{}")
-	case "IdsExhausted":
-		last := regexp.MustCompile(`(?m)(Id": )\d+,$`)
-		data := last.ReplaceAllString(string(sample), "${1}2147483647,")
-		return newService(s.t, Options{Data: writeFile(s.t, freshPath(s.t), data)})
 	case "FailedOnPurpose", "WriteFailedOnPurpose":
 		s.fail.m, s.fail.n = 1, 1
 	}

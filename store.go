@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"log"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -258,14 +257,10 @@ func (t *table[T]) get(id int64) (*record[T], error) {
 	return t.records[i], nil
 }
 
-const maxID = math.MaxInt32 // so that clients can store ids in 32 bits
+const maxID = 1 << 62 // in a file, so that ids never run out
 
 // add adds a record, whose id must be the one after lastID.
 func (t *table[T]) add(v T) (*record[T], error) {
-	if v.id() > maxID {
-		return nil, newError(idsExhausted, "No ids are left after %d; "+
-			"start the server with another data file.", maxID)
-	}
 	added := newRecord(v)
 	t.records = slices.Concat(t.records, []*record[T]{added})
 	t.lastID = v.id()

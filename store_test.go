@@ -207,19 +207,19 @@ func TestIDs(t *testing.T) {
 		{"lastPetId", "/pets", newKiwi},
 		{"lastOrderId", "/store/orders", `{}`},
 	} {
-		t.Run(test.last+" rises to 2147483647, and no id is used again", func(t *testing.T) {
+		t.Run(test.last+" rises beyond 32 bits, and no id is used again", func(t *testing.T) {
 			file := `{"categories":[{"id":1,"name":"c"}],"` + test.last + `":2147483644}`
 			s := newService(t, Options{Data: writeFile(t, freshPath(t), file)})
-			for id := 2147483645; id <= 2147483647; id++ {
+			for id := 2147483645; id <= 2147483648; id++ {
 				path := fmt.Sprint(test.path, "/", id)
 				equal(t, "path", path, s.do("POST "+test.path, test.body).Header.Get("Location"))
-				if id < 2147483647 { // a restart reads that one
+				if id < 2147483648 { // a restart reads that one
 					s.expect("DELETE "+path, "", 204, "")
 				}
 			}
-			s.expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
 			s = newService(t, Options{Data: s.store.path})
-			s.expect("POST "+test.path, test.body, 503, "ids_exhausted: ")
+			path := fmt.Sprint(test.path, "/2147483649")
+			equal(t, "path", path, s.do("POST "+test.path, test.body).Header.Get("Location"))
 		})
 	}
 }
@@ -282,7 +282,7 @@ func expectRefused(t *testing.T, content, want string) {
 func TestBrokenFile(t *testing.T) {
 	const (
 		malformed = "The JSON is malformed on line "
-		lastIDs   = "lastCategoryId, lastPetId and lastOrderId must be from 0 to 2147483647."
+		lastIDs   = "lastCategoryId, lastPetId and lastOrderId must be from 0 to 4611686018427387904."
 	)
 	begin := map[string]string{ // of a file, up to record 2 of a list
 		"categories": `{"categories":[{"id":1,"name":"c"},`,
@@ -297,18 +297,18 @@ func TestBrokenFile(t *testing.T) {
 		{"", "null", "null", "The JSON must be a single object."},
 		{"", "pets an object", `{"pets":{}}`, "pets must be an array."},
 		{"", "orders null", `{"orders":null}`, "orders must be an array."},
-		{"", "last id above", `{"lastCategoryId":2147483648}`, lastIDs},
+		{"", "last id above", `{"lastCategoryId":4611686018427387905}`, lastIDs},
 		{"", "last id below", `{"lastOrderId":-1}`, lastIDs},
-		{"", "last pet id above", `{"lastPetId":2147483648}`, lastIDs},
-		{"", "last order id above", `{"lastOrderId":2147483648}`, lastIDs},
+		{"", "last pet id above", `{"lastPetId":4611686018427387905}`, lastIDs},
+		{"", "last order id above", `{"lastOrderId":4611686018427387905}`, lastIDs},
 		{"", "last pet id below", `{"lastPetId":-1}`, lastIDs},
 		{"", "last category id below", `{"lastCategoryId":-1}`, lastIDs},
 		{"", "unknown list", `{"inventory":[]}`, `The field "inventory" is unknown`},
 		{"", "list given twice", `{"pets":[],"pets":[]}`, `The field "pets" appears twice`},
 		{"categories", "null", `null`, "The JSON must be a single object."},
 		{"categories", "field twice", `{"id":2,"id":2}`, `The field "id" appears twice`},
-		{"categories", "id above", `{"id":2147483648,"name":"c"}`, "id must be from 1 to 214748"},
-		{"categories", "no id", `{"name":"c"}`, "id must be from 1 to 2147483647."},
+		{"categories", "id above", `{"id":4611686018427387905,"name":"c"}`, "id must be from 1 to 46"},
+		{"categories", "no id", `{"name":"c"}`, "id must be from 1 to 4611686018427387904."},
 		{"categories", "id of another", `{"id":1,"name":"c"}`, "Another record has the id 1."},
 		{"pets", "category missing", `{"id":2,"name":"p","categoryId":2}`, "categoryId 2 does not"},
 		{"pets", "stock below 0", `{"id":2,"name":"p","categoryId":1,"quantity":-1}`, "quantity m"},
