@@ -283,7 +283,7 @@ func TestContentEncoding(t *testing.T) {
 	})
 }
 
-// The header Allow names the same methods as the message: see check.
+// The header Allow names the same methods as the message: see checkDescribed.
 func TestMethodNotAllowed(t *testing.T) {
 	const only = "method_not_allowed: This path supports only the methods "
 	checkRows(t, []row{

@@ -341,7 +341,8 @@ func partsOf(t *testing.T, document string) (all []part) {
 	t.Helper()
 	text := command.ReplaceAllString(contentOf(t, document), "\n```sh\n$1\n```\n")
 	for pattern, o := range theDescription().operations {
-		press := "\n```sh\npress " + strings.Replace(pattern, "{id}", "1", 1) + "\n```\n"
+		pattern = regexp.MustCompile(`{\w+}`).ReplaceAllString(pattern, "1")
+		press := "\n```sh\npress " + pattern + "\n```\n"
 		text = strings.ReplaceAll(text, "Send under *"+o.Summary+"*", press)
 	}
 	text = sights.ReplaceAllStringFunc(text, func(said string) string {

@@ -255,7 +255,7 @@ func TestAddresses(t *testing.T) {
 			status, _ := p.do(t, "GET /pets", "")
 			equal(t, "status with a demo key", test.status, status)
 			_, described := p.do(t, "GET /openapi.json", "")
-			contains(t, "the description", described, `"default": "`+p.url+`"`)
+			contains(t, "the description", described, `"url": "`+p.url+`"`)
 			equal(t, "other addresses", 0, strings.Count(described, "http://localhost:8080"))
 			code, printed := stop()
 			equal(t, "exit code", 0, code)

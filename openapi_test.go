@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -25,34 +26,44 @@ import (
 type description struct {
 	OpenAPI string
 	Info    struct {
-		Title, Version, Description string
-		Plans                       map[string]map[string]int64 `json:"x-plans"`
+		Title, Version string
+		Plans          map[string]map[string]int64 `json:"x-plans"`
 	}
 	Servers []struct{ URL string }
 	Tags    []struct {
 		Name   string
 		Parent string `json:"x-parent"`
 	}
-	Paths      map[string]map[string]describedOperation // by path and method
+	TagGroups  []tagGroup                      `json:"x-tagGroups"`
+	Paths      map[string]map[string]operation // by path and method
 	Components struct {
 		Schemas         map[string]schema
 		Examples        map[string]struct{ Summary string }
 		SecuritySchemes map[string]any
 	}
-	operations map[string]describedOperation // those of Paths by their pattern for the mux
+	operations map[string]operation // those of Paths, by a pattern such as "GET /pets/{petId}"
 }
 
-type describedOperation struct {
+type tagGroup struct {
+	Name string
+	Tags []string
+}
+
+type operation struct {
 	OperationID, Summary string
 	Tags                 []string
 	Parameters           []parameter
-	RequestBody          content
-	Responses            map[string]describedResponse // by status
-	Deprecated           bool
-	Sunset               string `json:"x-deprecated-sunset"`
-	HideTryIt            bool   `json:"x-hideTryItPanel"`
-	Stability            string `json:"x-stability"`
-	path                 string // such as /pets/{petId}
+	RequestBody          struct{ Content content }
+	Responses            map[int]describedResponse // by status
+	labels
+}
+
+// labels are how an operation differs from the others in tools that show them.
+type labels struct {
+	Deprecated bool
+	Sunset     string `json:"x-deprecated-sunset"`
+	Stability  string `json:"x-stability"`
+	HideTryIt  bool   `json:"x-hideTryItPanel"`
 }
 
 type parameter struct {
@@ -65,16 +76,18 @@ type parameter struct {
 type describedResponse struct {
 	Description string
 	Headers     map[string]parameter
-	content
+	Content     content
 }
 
 type content struct {
-	Content map[string]struct {
-		Schema   schema
-		Examples map[string]struct {
-			Value any
-			Try   mistake `json:"x-try"`
-		}
+	JSON mediaType `json:"application/json"`
+}
+
+type mediaType struct {
+	Schema   schema
+	Examples map[string]struct {
+		Value any
+		Try   mistake `json:"x-try"`
 	}
 }
 
@@ -87,67 +100,41 @@ type mistake struct {
 }
 
 type schema struct {
-	Type, Description                      string
-	Enum                                   []any
-	EnumDescriptions                       map[string]string `json:"x-enumDescriptions"`
-	AllOf                                  []schema
+	Type, Description, Pattern string
+	Enum                       []string
+	Codes                      map[string]struct {
+		Status      int
+		Description string
+	} `json:"x-codes"`
 	Properties                             map[string]schema
 	Required                               []string
-	Items                                  *schema
 	Minimum, Maximum, MinLength, MaxLength *int64
 	Default                                any
 }
 
-// object returns the schema of an object, or of the objects in an array, with the parts of allOf.
-func (s schema) object() schema {
-	if s.Items != nil {
-		return s.Items.object()
-	}
-	whole := schema{Properties: map[string]schema{}, Required: slices.Clone(s.Required)}
-	maps.Copy(whole.Properties, s.Properties)
-	for _, part := range s.AllOf {
-		part = part.object()
-		maps.Copy(whole.Properties, part.Properties)
-		whole.Required = append(whole.Required, part.Required...)
-	}
-	return whole
-}
-
-// types returns the JSON types of the properties of an object, or of the objects in an array.
-func (s schema) types() map[string]string {
-	types := map[string]string{}
-	for name, property := range s.object().Properties {
-		types[name] = property.Type
-	}
-	return types
-}
-
-// eachValue calls test with the lowest and the highest value that are described, those beyond, and
-// those that are enumerated. For a string, the bounds are those of its length.
-func (s schema) eachValue(test func(value any, taken bool)) {
+// values returns the lowest and the highest value that are described, those beyond, and those that
+// are enumerated, each with whether it is valid. The bounds of a string are those of its length.
+func (s schema) values() map[any]bool {
 	sized := func(size int64) any {
 		if s.Type == "string" {
 			return strings.Repeat("x", int(size))
 		}
 		return size
 	}
+	values := map[any]bool{}
 	if lowest := cmp.Or(s.Minimum, s.MinLength); lowest != nil {
-		test(sized(*lowest-1), false)
-		test(sized(*lowest), true)
+		values[sized(*lowest)], values[sized(*lowest-1)] = true, false
 	}
 	if highest := cmp.Or(s.Maximum, s.MaxLength); highest != nil {
-		test(sized(*highest), true)
-		test(sized(*highest+1), false)
+		values[sized(*highest)], values[sized(*highest+1)] = true, false
 	}
 	for _, value := range s.Enum {
-		test(value, true)
+		values[value] = true
 	}
+	return values
 }
 
-var (
-	reference     = regexp.MustCompile(`\{\s*"\$ref":\s*"#/([^"]+)"\s*\}`)
-	pathParameter = regexp.MustCompile(`\{\w+\}`)
-)
+var reference = regexp.MustCompile(`\{\s*"\$ref":\s*"#/([^"]+)"\s*\}`)
 
 // theDescription reads docs/openapi.json, once.
 var theDescription = sync.OnceValue(func() (d description) {
@@ -166,79 +153,188 @@ var theDescription = sync.OnceValue(func() (d description) {
 	if err := json.Unmarshal(whole, &d); err != nil {
 		panic(err)
 	}
-	d.operations = map[string]describedOperation{}
+	d.operations = map[string]operation{}
 	for path, operations := range d.Paths {
-		for method, operation := range operations {
-			operation.path = path
-			pattern := pathParameter.ReplaceAllString(path, "{id}")
-			d.operations[strings.ToUpper(method)+" "+pattern] = operation
+		for method, o := range operations {
+			d.operations[strings.ToUpper(method)+" "+path] = o
 		}
 	}
 	return d
 })
 
-// The operations are written out here, with the statuses that not all of them have, so that none
-// changes by accident. If you change one on purpose, change its line.
+// describedPath turns the path of a route into that of the description.
+var describedPath = strings.NewReplacer("pets/{id}", "pets/{petId}",
+	"categories/{id}", "categories/{categoryId}", "orders/{id}", "orders/{orderId}",
+	"inventory/{id}", "inventory/{petId}").Replace
+
+var (
+	openPath = regexp.MustCompile(`^(/|/healthz|/openapi\.json|/docs/[^/]*)$`)
+	// internals matches what no client should see.
+	internals = regexp.MustCompile(`json: |struct|int64|0x|\.go|/tmp|goroutine|\n`)
+)
+
+// checkDescribed reports a response that docs/openapi.json does not describe, or that lacks what
+// all responses of its kind have. (*service).exchange calls it for each request of every test.
+func (s *service) checkDescribed(r *http.Request, w *httptest.ResponseRecorder) {
+	s.t.Helper()
+	report := func(format string, args ...any) {
+		s.t.Helper()
+		s.t.Errorf("%s %s: status %d %s", r.Method, r.URL, w.Code, fmt.Sprintf(format, args...))
+	}
+	header, contentType := w.Header(), w.Header().Get("Content-Type")
+	var e Error
+	if w.Code >= 400 && r.Method != "HEAD" {
+		json.Unmarshal(w.Body.Bytes(), &e)
+		body := w.Body.String()
+		if body != string(encode(e))+"\n" || contentType != "application/json" {
+			report("has the body %q of the type %q, which is no Error", body, contentType)
+		}
+		if e.Status != w.Code || statusOfCode[e.Code] != w.Code {
+			report("has an error with the code %s and the status %d", e.Code, e.Status)
+		}
+		if internals.MatchString(e.Message) || !strings.HasSuffix(e.Message, ".") {
+			report("has the message %q, which is no sentence for a client", e.Message)
+		}
+		methods := " methods " + header.Get("Allow") + "."
+		if w.Code == http.StatusMethodNotAllowed && !strings.HasSuffix(e.Message, methods) {
+			report("has the message %q, but the Allow of%s", e.Message, methods)
+		}
+	}
+	if openPath.MatchString(r.URL.Path) || r.Method == http.MethodOptions {
+		return
+	}
+	for _, name := range []string{"Limit", "Remaining", "Reset"} {
+		value := header.Get("X-RateLimit-" + name)
+		if _, err := strconv.ParseUint(value, 10, 64); err != nil {
+			report("has the X-RateLimit-%s %q", name, value)
+		}
+	}
+	if w.Code == http.StatusNoContent && contentType != "" ||
+		w.Code != http.StatusNoContent && contentType != "application/json" {
+		report("has the Content-Type %q", contentType)
+	}
+	if got := header.Get("Cache-Control"); got != "no-store" {
+		report("has the Cache-Control %q, want no-store", got)
+	}
+
+	_, pattern := s.mux.Handler(r)
+	method := strings.Replace(r.Method, "HEAD", "GET", 1)
+	o, ok := theDescription().operations[method+" "+describedPath(pattern)]
+	if !ok || r.URL.Path != path.Clean(r.URL.Path) { // the mux would redirect that
+		if w.Code < 400 {
+			report("is no operation of docs/openapi.json")
+		}
+		return
+	}
+	described, ok := o.Responses[w.Code]
+	if !ok || e.Code != "" && !strings.Contains(described.Description, "`"+e.Code+"`: ") {
+		report("%s is not described", e.Code)
+	}
+	allowed := []string{"Cache-Control", "Content-Length", "Content-Type"}
+	if s.options.Drop != "" {
+		allowed = append(allowed, "Connection")
+	}
+	for name, p := range described.Headers {
+		allowed = append(allowed, http.CanonicalHeaderKey(name))
+		if p.Required && header.Get(name) == "" {
+			report("has no %s", name)
+		}
+	}
+	for name := range header {
+		forPages := r.Header.Get("Origin") != "" &&
+			(strings.HasPrefix(name, "Access-Control-") || name == "Vary")
+		if !forPages && !slices.Contains(allowed, name) {
+			report("has a %s, which is not described", name)
+		}
+	}
+}
+
+// What clients rely on is written out here, so that none of it changes by accident. If you change
+// something on purpose, change its line.
 func TestDescription(t *testing.T) {
 	d := theDescription()
-	t.Run("operations and their statuses", func(t *testing.T) {
-		got := map[string]string{}
-		for pattern, o := range d.operations {
-			statuses := slices.Sorted(maps.Keys(o.Responses))
-			own := slices.DeleteFunc(slices.Clone(statuses), func(status string) bool {
-				return strings.Contains("401 403 429 500 503", status)
-			})
-			equal(t, pattern+": statuses that all have", 5, len(statuses)-len(own))
-			line := strings.Join(slices.Concat([]string{o.OperationID}, o.Tags, own), " ")
-			if o.HideTryIt {
-				line += " no try-out"
-			}
-			if o.Deprecated {
-				line += " deprecated"
-			}
-			got[pattern] = strings.TrimSpace(line + " " + o.Stability + o.Sunset)
+	t.Run("operations", func(t *testing.T) {
+		var (
+			list    = []int{200, 400}
+			create  = []int{201, 400, 413, 415}
+			get     = []int{200, 400, 404}
+			replace = []int{200, 400, 404, 413, 415}
+			remove  = []int{204, 400, 404, 409}
+		)
+		tests := []struct {
+			pattern, operationID, tag string
+			statuses                  []int // besides 401, 403, 429, 500 and 503
+		}{
+			{"GET /pets", "listPets", "animals", list},
+			{"POST /pets", "createPet", "animals", create},
+			{"GET /pets/{petId}", "getPet", "animals", get},
+			{"PUT /pets/{petId}", "replacePet", "animals", replace},
+			{"DELETE /pets/{petId}", "deletePet", "animals", remove},
+			{"GET /categories", "listCategories", "categories", list},
+			{"POST /categories", "createCategory", "categories", create},
+			{"GET /categories/{categoryId}", "getCategory", "categories", get},
+			{"PUT /categories/{categoryId}", "replaceCategory", "categories", replace},
+			{"DELETE /categories/{categoryId}", "deleteCategory", "categories", remove},
+			{"GET /store/orders", "listOrders", "orders", list},
+			{"POST /store/orders", "createOrder", "orders", create},
+			{"GET /store/orders/{orderId}", "getOrder", "orders", get},
+			{"PUT /store/orders/{orderId}", "replaceOrder", "orders", append(replace, 409)},
+			{"DELETE /store/orders/{orderId}", "cancelOrder", "orders", remove},
+			{"GET /inventory", "listInventory", "inventory", list},
+			{"GET /inventory/{petId}", "getInventory", "inventory", get},
+			{"PATCH /inventory/{petId}", "updateInventory", "inventory", replace},
 		}
-		equal(t, "operations", map[string]string{
-			"GET /pets":                 "listPets animals 200 400",
-			"POST /pets":                "createPet animals 201 400 413 415",
-			"GET /pets/{id}":            "getPet animals 200 400 404 deprecated 2030-12-05",
-			"PUT /pets/{id}":            "replacePet animals 200 400 404 413 415",
-			"DELETE /pets/{id}":         "deletePet animals 204 400 404 409",
-			"GET /categories":           "listCategories categories 200 400",
-			"POST /categories":          "createCategory categories 201 400 413 415",
-			"GET /categories/{id}":      "getCategory categories 200 400 404",
-			"PUT /categories/{id}":      "replaceCategory categories 200 400 404 413 415",
-			"DELETE /categories/{id}":   "deleteCategory categories 204 400 404 409",
-			"GET /store/orders":         "listOrders orders 200 400 no try-out",
-			"POST /store/orders":        "createOrder orders 201 400 413 415",
-			"GET /store/orders/{id}":    "getOrder orders 200 400 404",
-			"PUT /store/orders/{id}":    "replaceOrder orders 200 400 404 409 413 415",
-			"DELETE /store/orders/{id}": "cancelOrder orders 204 400 404 409 beta",
-			"GET /inventory":            "listInventory inventory 200 400",
-			"GET /inventory/{id}":       "getInventory inventory 200 400 404",
-			"PATCH /inventory/{id}": "updateInventory inventory 200 400 404 413 415 " +
-				"experimental",
-		}, got)
+		for _, test := range tests {
+			o := d.operations[test.pattern]
+			equal(t, test.pattern+": operationId", test.operationID, o.OperationID)
+			equal(t, test.pattern+": tags", []string{test.tag}, o.Tags)
+			statuses := slices.Concat(test.statuses, []int{401, 403, 429, 500, 503})
+			slices.Sort(statuses)
+			equal(t, test.pattern+": statuses", statuses, slices.Sorted(maps.Keys(o.Responses)))
+		}
+		equal(t, "number of operations", len(tests), len(d.operations))
+	})
+	t.Run("labels", func(t *testing.T) {
+		want := map[string]labels{
+			"getPet":          {Deprecated: true, Sunset: "2030-12-05"},
+			"listOrders":      {HideTryIt: true},
+			"cancelOrder":     {Stability: "beta"},
+			"updateInventory": {Stability: "experimental"},
+		}
+		for _, o := range d.operations {
+			equal(t, o.OperationID, want[o.OperationID], o.labels)
+		}
 	})
 	t.Run("has the routes of the program, and no others", func(t *testing.T) {
 		var routed []string
 		for path, m := range newService(t, Options{}).routes() {
 			for method := range m {
-				routed = append(routed, method+" "+path)
+				routed = append(routed, method+" "+describedPath(path))
 			}
 		}
 		slices.Sort(routed)
 		equal(t, "operations", slices.Sorted(maps.Keys(d.operations)), routed)
 	})
 	t.Run("names", func(t *testing.T) {
-		got := []string{d.OpenAPI, d.Info.Title, d.Info.Version, d.Servers[0].URL}
+		equal(t, "openapi", "3.0.3", d.OpenAPI)
+		equal(t, "title", "Petstore API", d.Info.Title)
+		equal(t, "version", "1.0.0", d.Info.Version)
+		equal(t, "server", "http://localhost:8080", d.Servers[0].URL)
+		equal(t, "schemas", []string{"Category", "Error", "InventoryItem", "InventoryUpdate",
+			"NewCategory", "NewPet", "Order", "Pet", "PetStatus", "Pets"},
+			slices.Sorted(maps.Keys(d.Components.Schemas)))
+		equal(t, "securitySchemes", []string{"apiKeyAuth", "bearerAuth"},
+			slices.Sorted(maps.Keys(d.Components.SecuritySchemes)))
+	})
+	t.Run("tags and their groups", func(t *testing.T) {
+		var tags []string
 		for _, tag := range d.Tags {
-			got = append(got, tag.Parent+"/"+tag.Name)
+			tags = append(tags, tag.Parent+"/"+tag.Name)
 		}
-		got = append(got, slices.Sorted(maps.Keys(d.Components.SecuritySchemes))...)
-		equal(t, "names", []string{"3.0.3", "Petstore API", "1.0.0", "{base_url}",
-			"/Pets", "Pets/animals", "Pets/categories", "/Store", "Store/orders", "Store/inventory",
-			"apiKeyAuth", "bearerAuth"}, got)
+		equal(t, "tags", []string{"/Pets", "Pets/animals", "Pets/categories",
+			"/Store", "Store/orders", "Store/inventory"}, tags)
+		equal(t, "x-tagGroups", []tagGroup{{"Pets", []string{"animals", "categories"}},
+			{"Store", []string{"orders", "inventory"}}}, d.TagGroups)
 	})
 	t.Run("plans", func(t *testing.T) {
 		want := map[string]map[string]int64{"enterprise": {}}
@@ -248,56 +344,64 @@ func TestDescription(t *testing.T) {
 		equal(t, "x-plans", want, d.Info.Plans)
 	})
 	t.Run("codes", func(t *testing.T) {
-		code, got := d.Components.Schemas["Error"].Properties["code"], map[string]int{}
-		for _, value := range code.Enum {
-			name := value.(string)
-			status, _, _ := strings.Cut(code.EnumDescriptions[name], ". ")
-			got[name], _ = strconv.Atoi(status)
+		code, statuses := d.Components.Schemas["Error"].Properties["code"], map[string]int{}
+		for name, described := range code.Codes {
+			statuses[name] = described.Status
 		}
-		equal(t, "enum", statusOfCode, got)
-		inSource := regexp.MustCompile(`= code\{"(\w+)"`).FindAllStringSubmatch(
-			contentOf(t, "errors.go"), -1)
-		equal(t, "codes in errors.go", len(inSource), len(got))
-		for _, found := range inSource {
-			equal(t, "status of "+found[1]+" is known", true, statusOfCode[found[1]] > 0)
-		}
-		equal(t, "descriptions", len(got), len(code.EnumDescriptions))
+		equal(t, "x-codes", statusOfCode, statuses)
+		slices.Sort(code.Enum)
+		equal(t, "enum", slices.Sorted(maps.Keys(statusOfCode)), code.Enum)
 	})
-	t.Run("schemas and their required fields", func(t *testing.T) {
-		got := map[string]string{}
-		for name, s := range d.Components.Schemas {
-			got[name] = strings.Join(s.object().Required, " ")
+	t.Run("says what each schema, property, code and example is", func(t *testing.T) {
+		check := func(name, text string) {
+			if text == "" {
+				t.Errorf("%s is not described", name)
+			}
 		}
-		equal(t, "required", map[string]string{"NewPet": "name categoryId",
-			"Pet": "id status name categoryId", "Pets": "id status name categoryId",
-			"PetStatus": "", "NewCategory": "name", "Category": "id name", "Order": "",
-			"InventoryItem": "petId quantity status", "InventoryUpdate": "quantity",
-			"Error": "code message status"}, got)
-	})
-	t.Run("says what each schema, property and example is", func(t *testing.T) {
-		said := map[string]string{}
 		for name, s := range d.Components.Schemas {
-			said[name] = s.Description
-			for property, p := range s.object().Properties {
-				said[name+"."+property] = p.Description
+			check(name, s.Description)
+			for property, p := range s.Properties {
+				check(name+"."+property, p.Description)
+				for code, c := range p.Codes {
+					check(code, c.Description)
+				}
 			}
 		}
 		for name, example := range d.Components.Examples {
-			said[name] = example.Summary
-		}
-		for name, description := range said {
-			equal(t, name+" is described", true, description != "")
+			check(name, example.Summary)
 		}
 	})
 }
 
+// What documents repeat of the program and its description is the same there.
+func TestDocuments(t *testing.T) {
+	readme := contentOf(t, "README.md")
+	for path, operations := range theDescription().Paths {
+		_, row, _ := strings.Cut(readme, "\n| `"+path+"` |")
+		row, _, _ = strings.Cut(row, "\n")
+		for method := range operations {
+			contains(t, "README.md: the row of "+path, row, "`"+strings.ToUpper(method)+"`")
+		}
+	}
+	for name, p := range plans {
+		row := fmt.Sprintf("\n| %s | %d | %d |", name, p.perMinute, p.perDay)
+		contains(t, "README.md", strings.ToLower(readme), row)
+	}
+	manual := strings.ReplaceAll(contentOf(t, "main.go"), "\n//", "")
+	free, pro, business := plans["free"], plans["pro"], plans["business"]
+	contains(t, "main.go", manual, fmt.Sprintf("free (%d requests per minute, %d per day), "+
+		"pro (%d, %d), business (%d, %d)", free.perMinute, free.perDay,
+		pro.perMinute, pro.perDay, business.perMinute, business.perDay))
+}
+
 // exampleOf returns a valid request for an operation: the examples of its parameters in the path,
 // and the body of the example with that name, or of the first one. A mistake changes it.
-func exampleOf(pattern string, o describedOperation, name string, m mistake) *http.Request {
-	method, _, _ := strings.Cut(pattern, " ")
-	target := o.path + "?" + m.Query
+func exampleOf(pattern string, o operation, name string, m mistake) *http.Request {
+	method, path, _ := strings.Cut(pattern, " ")
+	target := path + "?" + m.Query
 	for _, p := range o.Parameters {
-		if value, given := m.Parameters[p.Name]; p.In == "path" {
+		value, given := m.Parameters[p.Name]
+		if p.In == "path" {
 			value = cmp.Or(value, fmt.Sprint(p.Example))
 			target = strings.Replace(target, "{"+p.Name+"}", value, 1)
 		} else if given {
@@ -305,7 +409,7 @@ func exampleOf(pattern string, o describedOperation, name string, m mistake) *ht
 		}
 	}
 	body, isText := m.Body.(string)
-	examples := o.RequestBody.Content["application/json"].Examples
+	examples := o.RequestBody.Content.JSON.Examples
 	if examples != nil && !isText {
 		name = cmp.Or(name, slices.Min(slices.Collect(maps.Keys(examples))))
 		members := maps.Clone(examples[name].Value.(map[string]any))
@@ -333,60 +437,21 @@ func expectValue(t *testing.T, what string, want any, resp *http.Response) {
 	equal(t, what, want, got)
 }
 
-// What documents repeat of the program and its description is the same there.
-func TestDocuments(t *testing.T) {
-	has := func(file, what, pattern string) {
-		t.Run(file+" has "+what, func(t *testing.T) {
-			if !regexp.MustCompile(pattern).MatchString(contentOf(t, file)) {
-				t.Errorf("nothing there matches %s", pattern)
-			}
-		})
-	}
-	for pattern, o := range theDescription().operations {
-		method, _, _ := strings.Cut(pattern, " ")
-		row := regexp.QuoteMeta("| `" + o.path + "` |")
-		has("README.md", method+" "+o.path, "(?m)^"+row+".*`"+method+"`")
-	}
-	for name, p := range plans {
-		row := fmt.Sprintf(`(?i)\n\| %s \| %d \| %d \|`, name, p.perMinute, p.perDay)
-		has("README.md", "the plan "+name, row)
-		figures := fmt.Sprintf(`%s \(%d\b[^)]*\b%d\b`, name, p.perMinute, p.perDay)
-		has("main.go", "the plan "+name, figures)
-	}
-}
-
 // Each example of a success is what the program returns on its sample data, and what a GET returns
-// afterwards. An id in the body of a POST or PUT is ignored. Together, the examples of a response
-// have the properties that are described, with their types.
+// afterwards, and so are those of its headers. An id in the body of a POST or PUT is ignored.
 func TestExamplesOfSuccesses(t *testing.T) {
-	jsonTypes := map[string]string{
-		"string": "string", "bool": "boolean", "float64": "integer", "[]interface {}": "array"}
 	for pattern, o := range theDescription().operations {
-		t.Run(o.OperationID, func(t *testing.T) {
-			for status, response := range o.Responses {
-				if status >= "400" {
-					continue
-				}
-				types, content := map[string]string{}, response.Content["application/json"]
-				for name, example := range content.Examples {
-					records, ok := example.Value.([]any)
-					if !ok {
-						records = []any{example.Value}
-					}
-					for _, record := range records {
-						members := record.(map[string]any)
-						for name, member := range members {
-							types[name] = jsonTypes[fmt.Sprintf("%T", member)]
-						}
-						for _, name := range content.Schema.object().Required {
-							equal(t, "has "+name, true, members[name] != nil)
-						}
-					}
-					ids := []any{nil}
-					if strings.HasPrefix(pattern, "POST ") || strings.HasPrefix(pattern, "PUT ") {
-						ids = []any{nil, 1, 77, math.MinInt64}
-					}
-					for _, id := range ids {
+		ids := []any{nil} // no id
+		if strings.HasPrefix(pattern, "POST ") || strings.HasPrefix(pattern, "PUT ") {
+			ids = []any{nil, 1, 77, math.MinInt64}
+		}
+		for status, response := range o.Responses {
+			if status >= 400 {
+				continue
+			}
+			for name, example := range response.Content.JSON.Examples {
+				for _, id := range ids {
+					t.Run(fmt.Sprint(o.OperationID, " ", name, " id ", id), func(t *testing.T) {
 						s, m := newService(t, Options{}), mistake{Body: map[string]any{"id": id}}
 						switch name {
 						case "none":
@@ -395,16 +460,20 @@ func TestExamplesOfSuccesses(t *testing.T) {
 							m.Query = "status=available&categoryId=1"
 						}
 						r := exampleOf(pattern, o, name, m)
-						what := fmt.Sprintf("%s %s with the id %v", r.Method, r.URL, id)
 						resp := s.exchange(r)
-						expectValue(t, what, example.Value, resp)
+						expectValue(t, "the response", example.Value, resp)
+						for name, described := range response.Headers {
+							got := resp.Header.Get(name)
+							if got != "" && name != "X-RateLimit-Reset" && name != "Location" {
+								equal(t, name, fmt.Sprint(described.Example), got)
+							}
+						}
 						target := cmp.Or(resp.Header.Get("Location"), r.URL.String())
-						expectValue(t, "a GET after "+what, example.Value, s.do("GET "+target, ""))
-					}
+						expectValue(t, "a GET afterwards", example.Value, s.do("GET "+target, ""))
+					})
 				}
-				equal(t, "properties", content.Schema.types(), types)
 			}
-		})
+		}
 	}
 }
 
@@ -416,22 +485,22 @@ func TestExamplesOfErrors(t *testing.T) {
 	for pattern, o := range theDescription().operations {
 		t.Run(o.OperationID, func(t *testing.T) {
 			for status, response := range o.Responses {
-				if status < "400" {
+				if status < 400 {
 					continue
 				}
 				named, codes := map[string]bool{}, map[string]bool{}
 				for _, found := range namedCode.FindAllStringSubmatch(response.Description, -1) {
 					named[found[1]] = true
 				}
-				for name, example := range response.Content["application/json"].Examples {
+				for name, example := range response.Content.JSON.Examples {
 					codes[example.Value.(map[string]any)["code"].(string)] = true
 					t.Run(name, func(t *testing.T) {
 						r := exampleOf(pattern, o, "", example.Try)
-						resp := newService(t, Options{}).provoke(name, r).exchange(r)
+						resp := provoke(t, name, r).exchange(r)
 						expectValue(t, r.Method+" "+r.URL.String(), example.Value, resp)
 					})
 				}
-				equal(t, "codes of the examples of a "+status, named, codes)
+				equal(t, fmt.Sprint("codes of the examples of a ", status), named, codes)
 			}
 		})
 	}
@@ -439,10 +508,11 @@ func TestExamplesOfErrors(t *testing.T) {
 
 // provoke returns a service on which the request gets the error of an example. It changes the
 // request if x-try cannot say how.
-func (s *service) provoke(name string, r *http.Request) *service {
+func provoke(t *testing.T, example string, r *http.Request) *service {
+	s := newService(t, Options{Data: freshPath(t)})
 	s.do("GET /pets", "", "X-API-Key: demo-free") // the key of the request
 	account := s.limits.accounts["demo-free"]
-	switch name {
+	switch example {
 	case "BodyIncomplete":
 		r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
 	case "RateLimited":
@@ -454,13 +524,11 @@ func (s *service) provoke(name string, r *http.Request) *service {
 	case "InternalError":
 		s.store = nil
 	case "SaveFailed":
-		s = newService(s.t, Options{Data: freshPath(s.t)})
-		breakDisk(s.t, s.store.path)
+		breakDisk(t, s.store.path)
 	case "FileChanged":
-		s = newService(s.t, Options{Data: freshPath(s.t)})
-		writeFile(s.t, s.store.path, "{}")
+		writeFile(t, s.store.path, "{}")
 	case "FailedOnPurpose", "WriteFailedOnPurpose":
-		s.fail.m, s.fail.n = 1, 1
+		return newService(t, Options{Fail: "1/1"})
 	}
 	return s
 }
@@ -468,84 +536,107 @@ func (s *service) provoke(name string, r *http.Request) *service {
 // The program takes and refuses the values of a body that are described so.
 func TestDescribedBodies(t *testing.T) {
 	for pattern, o := range theDescription().operations {
-		schema := o.RequestBody.Content["application/json"].Schema
-		for name, property := range schema.Properties {
+		body := o.RequestBody.Content.JSON.Schema
+		for name, property := range body.Properties {
 			t.Run(o.OperationID+" "+name, func(t *testing.T) {
-				s := newService(t, Options{})
-				send := func(value any, taken bool) {
-					t.Helper()
-					m := mistake{Body: map[string]any{name: value}}
-					text, _ := io.ReadAll(s.exchange(exampleOf(pattern, o, "", m)).Body)
-					fault := errorIn(text)
-					unknown := strings.Contains(fault, `"`+name+`" is unknown`)
-					equal(t, name+" is unknown to the program", false, unknown)
-					refused := strings.Contains(fault, ": "+name) // the message begins so
-					equal(t, fmt.Sprintf("%.50v is taken", value), taken, !refused)
+				values := property.values()
+				values[nil] = !slices.Contains(body.Required, name) // left out
+				values[1.5] = false                                 // of no type
+				if property.Pattern != "" {
+					for _, text := range []string{"Rex", "Zoë", "\nx", " ", "\u0085"} {
+						values[text] = regexp.MustCompile(property.Pattern).MatchString(text)
+					}
 				}
-				send(map[string]any{}, false)
-				send(nil, !slices.Contains(schema.Required, name)) // left out
-				property.eachValue(send)
+				s := newService(t, Options{})
+				for value, valid := range values {
+					m := mistake{Body: map[string]any{name: value}}
+					resp := s.exchange(exampleOf(pattern, o, "", m))
+					text, _ := io.ReadAll(resp.Body)
+					refused := resp.StatusCode == 400 && strings.Contains(string(text), `"`+name)
+					if valid != (resp.StatusCode < 300) || valid == refused {
+						t.Errorf("%.50v, described as valid: %t, gets %s", value, valid, text)
+					}
+				}
 			})
 		}
 	}
 }
 
-// The records have the properties that are described, and no others.
+// The records have the properties that are described, with their types, and no others. Required are
+// those that are never left out, but not in Order, which is the body of a request, too.
 func TestDescribedRecords(t *testing.T) {
+	types := map[reflect.Kind]string{reflect.Int: "integer", reflect.Int64: "integer",
+		reflect.Bool: "boolean", reflect.String: "string", reflect.Struct: "string"}
 	for name, record := range map[string]any{"Pet": Pet{}, "Category": Category{},
 		"Order": Order{}, "InventoryItem": InventoryItem{}, "Error": Error{}} {
 		t.Run(name, func(t *testing.T) {
-			described := theDescription().Components.Schemas[name].types()
-			fields := map[string]string{}
+			s := theDescription().Components.Schemas[name]
+			var fields, always []string
 			for _, field := range reflect.VisibleFields(reflect.TypeOf(record)) {
-				if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" {
-					fields[name] = described[name]
+				name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+				if name == "-" {
+					continue
 				}
+				fields = append(fields, name)
+				if options == "" {
+					always = append(always, name)
+				}
+				kind := field.Type.Kind()
+				if kind == reflect.Pointer {
+					kind = field.Type.Elem().Kind()
+				}
+				equal(t, "type of "+name, types[kind], s.Properties[name].Type)
 			}
-			equal(t, "properties in docs/openapi.json", fields, described)
+			slices.Sort(fields)
+			equal(t, "properties", fields, slices.Sorted(maps.Keys(s.Properties)))
+			if name != "Order" {
+				equal(t, "required", always, s.Required)
+			}
 		})
 	}
 }
 
 // The parameters of a path and of a query are described as the program has them.
 func TestDescribedParameters(t *testing.T) {
+	s := newService(t, Options{})
+	for range 25 { // more records than a page has by default
+		s.do("POST /pets", newKiwi)
+		s.do("POST /categories", aCategory)
+		s.do("POST /store/orders", `{}`)
+	}
 	for pattern, o := range theDescription().operations {
 		t.Run(o.OperationID, func(t *testing.T) {
-			s := newService(t, Options{})
-			for range 25 { // more records than a page has by default
-				s.do("POST /pets", newKiwi)
-				s.do("POST /categories", `{"name":"x"}`)
-				s.do("POST /store/orders", `{}`)
+			send := func(query string) (status int, body string) {
+				resp := s.do(pattern+"?"+query, "")
+				text, _ := io.ReadAll(resp.Body)
+				return resp.StatusCode, string(text)
 			}
-			request := strings.Replace(pattern, "{id}", "1", 1)
-			send := func(name string, value any, taken bool) string {
-				t.Helper()
-				resp := s.do(fmt.Sprint(request, "?", name, "=", value), "")
-				equal(t, fmt.Sprint(name, "=", value, " is taken"), taken, resp.StatusCode == 200)
-				body, _ := io.ReadAll(resp.Body)
-				return string(body)
-			}
-			var inQuery []string
+			var names []string
 			for _, p := range o.Parameters {
-				equal(t, p.Name+" is required", p.In == "path", p.Required)
+				if p.Required != (p.In == "path") {
+					t.Errorf("%s in the %s has required %t", p.Name, p.In, p.Required)
+				}
 				if p.In == "path" {
 					equal(t, "type of "+p.Name, "integer", p.Schema.Type)
 					continue
 				}
-				inQuery = append(inQuery, p.Name)
-				p.Schema.eachValue(func(value any, taken bool) { send(p.Name, value, taken) })
-				if value := p.Schema.Default; value != nil {
-					without, _ := io.ReadAll(s.do(request, "").Body)
-					equal(t, "without "+p.Name, send(p.Name, value, true), string(without))
+				names = append(names, p.Name)
+				for value, valid := range p.Schema.values() {
+					status, body := send(fmt.Sprint(p.Name, "=", value))
+					if valid != (status == 200) {
+						t.Errorf("%s=%v, valid: %t, gets %s", p.Name, value, valid, body)
+					}
+				}
+				if p.Schema.Default != nil {
+					_, with := send(fmt.Sprint(p.Name, "=", p.Schema.Default))
+					_, without := send("")
+					equal(t, "without "+p.Name, with, without)
 				}
 			}
-			if inQuery == nil {
-				return
+			if names != nil { // the program names its parameters when it refuses one
+				_, body := send("unknown=1")
+				contains(t, "unknown=1", body, "use one of "+strings.Join(names, ", ")+".")
 			}
-			// The program names its parameters when it refuses one.
-			_, names, _ := strings.Cut(send("unknown", 1, false), "; use one of ")
-			names, _, _ = strings.Cut(names, ".")
-			equal(t, "query", inQuery, strings.Split(names, ", "))
 		})
 	}
 }

@@ -1,14 +1,9 @@
 // Reads the OpenAPI description. Nothing here touches the page or the network.
 import api from '/openapi.json' with { type: 'json' }
 export { api }
-// resolve follows $ref and merges allOf, so that everything else sees plain schemas.
-export function resolve(node) {
-  if (node.$ref) return resolve(node.$ref.slice(2).split('/').reduce((at, name) => at[name], api))
-  if (!node.allOf) return node
-  const parts = [...node.allOf.map(resolve), node]
-  return Object.assign({}, ...parts, { required: parts.flatMap(part => part.required ?? []),
-    properties: Object.assign({}, ...parts.map(part => part.properties)) })
-}
+// resolve follows $ref, so that everything else sees plain schemas.
+export const resolve = node =>
+  node.$ref ? resolve(node.$ref.slice(2).split('/').reduce((at, name) => at[name], api)) : node
 export const contentOf = message => Object.values(message.content ?? {})[0] ?? {}
 export const examplesOf = message => Object.values(contentOf(message).examples ?? {}).map(resolve)
 export const operations = Object.entries(api.paths).flatMap(([path, item]) => Object.entries(item)
@@ -30,11 +25,9 @@ export const proseOf = Object.fromEntries(sections.map(section => section.split(
 // codes are those of errors, each with its status and the first example that can be tried, and of which operation.
 const trials = operations.filter(({ canSend }) => canSend).flatMap(operation => Object.values(operation.responses)
   .flatMap(response => examplesOf(resolve(response))).map(example => ({ operation, example })))
-export const codes = Object.entries(api.components.schemas.Error.properties.code['x-enumDescriptions'])
-  .map(([code, description]) => {
-    const [, status, text] = description.match(/^(\d+)\. (.*)/)
-    return { code, status, text, trial: trials.find(({ example }) => example.value.code === code && example['x-try']) }
-  })
+export const codes = Object.entries(api.components.schemas.Error.properties.code['x-codes'])
+  .map(([code, { status, description }]) => ({ code, status, text: description,
+    trial: trials.find(({ example }) => example.value.code === code && example['x-try']) }))
 // operationAt finds the operation that a path such as /pets/6 leads to, and the values of its path parameters.
 export const operationAt = path => operations.map(operation => ({
   operation, values: path.match(RegExp(`^${operation.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`))?.groups,

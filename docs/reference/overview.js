@@ -97,7 +97,7 @@ function drawErrors() {
 }
 
 export function drawOverview() {
-  const { title, version } = api.info, base = api.servers[0].variables.base_url.default
+  const { title, version } = api.info, base = api.servers[0].url
   const chapters = drawChapters(), errors = drawErrors()
   document.title = title
   $('.brand').append(el('b', {}, title), el('small', {}, version))
