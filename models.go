@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -265,15 +267,30 @@ func validJSON(data []byte) (json.RawMessage, error) {
 		}
 		i += size
 	}
-	if !json.Valid(data) {
-		fault, _ := errors.AsType[*json.SyntaxError](json.Unmarshal(data, new(any)))
-		return nil, malformed(data, int(fault.Offset)-1, fault.Error())
+	if json.Valid(data) {
+		return data, nil
 	}
-	return data, nil
+	// The fault is where the shortest beginning ends that no valid JSON has.
+	fault := sort.Search(len(data), func(i int) bool { return !beginsJSON(data[:i+1]) })
+	if fault == len(data) {
+		return nil, newError(malformedJSON, "The JSON ends too early; send all of it.")
+	}
+	r, _ := utf8.DecodeRune(data[fault:])
+	return nil, malformed(data, fault, fmt.Sprintf("%q is not allowed there", r))
 }
 
-// malformed returns an error that gives the position of a syntax error: the line, and the byte
-// within it, both counted from 1.
+// beginsJSON reports whether some JSON value begins with these bytes.
+func beginsJSON(data []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(new(json.RawMessage)); err != nil {
+		return err == io.EOF || err == io.ErrUnexpectedEOF
+	}
+	_, err := dec.Token() // of what follows the value
+	return err == io.EOF
+}
+
+// malformed returns an error that gives the position of a fault: the line, and the byte within it,
+// both counted from 1.
 func malformed(data []byte, offset int, fault string) error {
 	line := 1 + bytes.Count(data[:offset], []byte("\n"))
 	lineStart := 1 + bytes.LastIndexByte(data[:offset], '\n')

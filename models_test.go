@@ -13,6 +13,7 @@ func TestMalformedJSON(t *testing.T) {
 	const (
 		post   = "POST /categories"
 		at     = "malformed_json: The JSON is malformed on line "
+		early  = "malformed_json: The JSON ends too early; send all of it."
 		object = "malformed_json: The JSON must be a single object."
 		twice  = `malformed_json: The field "name" appears twice; remove one.`
 		mark   = "malformed_json: The JSON begins with a byte order mark; remove it."
@@ -21,14 +22,18 @@ func TestMalformedJSON(t *testing.T) {
 		{"empty", post, " \n", 400, "malformed_json: The JSON is empty; it must be"},
 		{"no object", post, `null`, 400, object},
 		{"", post, `[{"name":"x"}]`, 400, object},
-		{"an early end", post, `{"name":"x"`, 400, at + "1, at byte 11: unexpected end of JSON"},
-		{"text behind the value", post, "{\"name\":\"x\"}\n x", 400, at + "2, at byte 2: invalid"},
-		{"a comma too many", post, `{"name":"x",}`, 400, at + "1, at byte 13: invalid"},
-		{"other quotes", post, `{'name':'x'}`, 400, at + "1, at byte 2: invalid"},
-		{"a line break in a string", post, "{\"a\":\"x\n\"}", 400, at + "1, at byte 8: invalid"},
-		{"a fault in a later line", post, "\r\n{\"a\":1,\n\n x}", 400, at + "4, at byte 2: inv"},
-		{"bytes are counted, not characters", post, `{"é":x}`, 400, at + "1, at byte 7: invalid"},
-		{"too many brackets", post, strings.Repeat("[", 60000), 400, at + "1, at byte 10001: "},
+		{"an early end", post, `{"name":"x"`, 400, early},
+		{"an early end in a number", post, `-`, 400, early},
+		{"", post, `1.`, 400, early},
+		{"", post, `[-1e+`, 400, early},
+		{"text behind the value", post, "{\"name\":\"x\"}\n x", 400, at + "2, at byte 2: 'x'"},
+		{"a comma too many", post, `{"name":"x",}`, 400, at + "1, at byte 13: '}' is not"},
+		{"other quotes", post, `{'name':'x'}`, 400, at + "1, at byte 2: '\\'' is not allowed"},
+		{"typographic quotes", post, `{“name”:1}`, 400, at + "1, at byte 2: '“' is"},
+		{"a line break in a string", post, "{\"a\":\"x\n\"}", 400, at + "1, at byte 8: '\\n'"},
+		{"a fault in a later line", post, "\r\n{\"a\":1,\n\n x}", 400, at + "4, at byte 2: 'x' is"},
+		{"bytes are counted, not characters", post, `{"é":x}`, 400, at + "1, at byte 7: 'x' is"},
+		{"too many brackets", post, strings.Repeat("[", 60000), 400, at + "1, at byte 10001: '['"},
 		{"a byte order mark", post, "\ufeff{\"name\":\"x\"}", 400, mark},
 		{"no UTF-8", post, "{\n\"a\":\"\ufffd\xff\"}", 400, at + "2, at byte 9: invalid UTF-8."},
 		{"", post, "{\"\xed\xa0\x80\":1}", 400, at + "1, at byte 3: invalid UTF-8."}, // a surrogate
@@ -169,6 +174,16 @@ func TestShipDate(t *testing.T) {
 		{"may not lack the offset", put, at("2030-01-01T00:00:00"), 400, wrong},
 		{"may not lack the time", put, at("2030-01-01"), 400, wrong},
 	})
+}
+
+// Where the fault is does not hang on how a Go release reads a part of a document.
+func TestBeginsJSON(t *testing.T) {
+	whole := `{"é\u00e9😀\ud83d\ude00":[-1.5e+10,true,null,{},"",0]} `
+	for i := range whole {
+		if !beginsJSON([]byte(whole[:i])) {
+			t.Errorf("no JSON begins with %q", whole[:i])
+		}
+	}
 }
 
 // What readOrder accepts is what encoding/json makes of it, and what is shown of it is accepted.

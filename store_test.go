@@ -293,7 +293,7 @@ func TestBrokenFile(t *testing.T) {
 	for _, test := range []struct{ list, fault, text, want string }{ // without a list, of the file
 		{"", "empty", "", "The JSON is empty; it must be"},
 		{"", "byte order mark", "\ufeff{}", "The JSON begins with a byte order mark"},
-		{"", "malformed", "{\n\"pets\":[\n{\"id\":1,,}]}", malformed + "3, at byte 9: invalid ch"},
+		{"", "malformed", "{\n\"pets\":[\n{\"id\":1,,}]}", malformed + "3, at byte 9: ',' is not"},
 		{"", "null", "null", "The JSON must be a single object."},
 		{"", "pets an object", `{"pets":{}}`, "pets must be an array."},
 		{"", "orders null", `{"orders":null}`, "orders must be an array."},
