@@ -38,8 +38,9 @@ var (
 //
 //	{"code":"not_found","message":"No pet has the id 99; ...","status":404}
 //
-// The message is one sentence that says what is wrong and what to do. It never shows Go types, file
-// paths or stack traces.
+// The message is one sentence that says what is wrong and, if anything helps, what to do. It never
+// shows Go types, file paths or stack traces. Where a file is refused at the start, only the
+// message is used.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

@@ -3,8 +3,9 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"embed"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -14,7 +15,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -26,51 +26,109 @@ import (
 // Options say how a Server works. The zero Options are what a test wants: the sample data, nothing
 // on disk, the demo keys, and no faults.
 type Options struct {
-	Data       string        // the data file; empty to keep nothing on disk
-	Keys       string        // the keys file; empty for the demo keys
-	Minute     time.Duration // the length of a rate-limit minute, from 1s to 1m; 0 for 1m
-	CORSOrigin string        // an origin whose web pages may call the API; empty for none
-	Delay      time.Duration // how long to hold back each API response, at most 8s
-	Fail       string        // "M/N": fail the first M of every N requests; empty for none
-	Drop       string        // "M/N": drop the first M of every N responses; empty for none
-	Verbose    bool          // log each request
-
-	BaseURL string      // the URL in the description; empty for http://localhost:8080
-	Logger  *log.Logger // nil for log.Default()
-}
-
-// check returns an error, in terms of the flags, if the options make no sense.
-func (o Options) check() error {
-	if o.Minute < time.Second || o.Minute > time.Minute {
-		return fmt.Errorf("-minute must be from 1s to 1m, not %v", o.Minute)
-	}
-	if o.Delay < 0 || o.Delay > 8*time.Second { // a shutdown waits at most 10s
-		return fmt.Errorf("-delay must be from 0 to 8s, not %v", o.Delay)
-	}
-	origin := regexp.MustCompile( // as browsers send it (RFC 6454)
-		`^[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$`)
-	defaultPort := regexp.MustCompile(`^http:.*:80$|^https:.*:443$`)
-	if o.CORSOrigin != "" &&
-		(!origin.MatchString(o.CORSOrigin) || defaultPort.MatchString(o.CORSOrigin)) {
-		return fmt.Errorf("-cors-origin must be a scheme and a host, such as https://example.com, "+
-			"in small letters and without a path, trailing slash or default port; got %q",
-			o.CORSOrigin)
-	}
-	_, failErr := parseRatio("-fail", o.Fail)
-	_, dropErr := parseRatio("-drop", o.Drop)
-	return cmp.Or(failErr, dropErr)
+	Data        string        // the data file; empty to keep nothing on disk
+	Sample      string        // the file with the first records; empty for the built-in ones
+	Keys        string        // the keys file; empty for the demo keys
+	Minute      time.Duration // the length of a rate-limit minute, from 1s to 1m; 0 for 1m
+	CORSOrigins []string      // more origins whose web pages may call the API
+	Delay       time.Duration // how long responses wait, at most 8s
+	Slow        string        // "M/N": of every N, only the first M responses wait; empty for all
+	Fail        string        // "M/N": fail the first M of every N requests; empty for none
+	Drop        string        // "M/N": drop the first M of every N responses; empty for none
+	Only        string        // "METHOD,METHOD": which ones wait, fail or drop; empty for all
+	Verbose     bool          // log each request
+	Logger      *log.Logger   // nil for log.Default()
 }
 
 func (o Options) usesDemoKeys() bool { return o.Keys == "" }
 
+// Faults say which requests fail or are dropped, and which responses are slow.
+type faults struct{ fail, drop, slow *ratio }
+
+// check returns the faults in the options. It returns an error, in terms of the flags, if the
+// options make no sense.
+func (o Options) check() (f faults, err error) {
+	if o.Minute < time.Second || o.Minute > time.Minute {
+		return f, fmt.Errorf("-minute must be from 1s to 1m, not %v", o.Minute)
+	}
+	for _, origin := range o.CORSOrigins {
+		if !isOrigin(origin) {
+			return f, fmt.Errorf("-cors-origin must be a scheme and a host, such as "+
+				"https://example.com, in small letters and without a path, trailing slash or "+
+				"default port; got %q", origin)
+		}
+	}
+	if o.Delay < 0 || o.Delay > 8*time.Second { // a shutdown waits at most 10s
+		return f, fmt.Errorf("-delay must be from 0 to 8s, not %v", o.Delay)
+	}
+	slow := o.Slow
+	if o.Delay > 0 {
+		slow = cmp.Or(slow, "1/1")
+	} else if slow != "" {
+		return f, errors.New("-slow needs -delay")
+	}
+	var only []string
+	if o.Only != "" {
+		only = strings.Split(strings.ReplaceAll(o.Only, "GET", "GET,HEAD"), ",")
+	}
+	for _, method := range only {
+		if !slices.Contains(methods, method) {
+			return f, fmt.Errorf("-only must be methods such as PUT or GET,POST; got %q", o.Only)
+		}
+	}
+	if o.Only != "" && o.Fail == "" && o.Drop == "" && o.Delay == 0 {
+		return f, errors.New("-only needs -fail, -drop or -delay")
+	}
+	var failErr, dropErr, slowErr error
+	f.fail, failErr = parseRatio("-fail", o.Fail, only)
+	f.drop, dropErr = parseRatio("-drop", o.Drop, only)
+	f.slow, slowErr = parseRatio("-slow", slow, only)
+	return f, cmp.Or(failErr, dropErr, slowErr)
+}
+
+// methods are those of the API.
+var methods = []string{"DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"}
+
+// A ratio is the first m of every n requests with certain methods, or none if n is 0. For example,
+// 2/3 is requests 1, 2, 4, 5, 7 and 8 out of nine.
+type ratio struct {
+	m, n    int64
+	methods []string     // empty for all
+	count   atomic.Int64 // of the requests so far
+}
+
+// parseRatio parses a flag such as 2/3, or an empty one for none.
+func parseRatio(flag, text string, methods []string) (*ratio, error) {
+	if text == "" {
+		return new(ratio), nil
+	}
+	before, after, _ := strings.Cut(text, "/")
+	n, ok := parseInteger(after, 1, 1_000_000)
+	m, ok2 := parseInteger(before, 1, n)
+	if !ok || !ok2 {
+		return nil, fmt.Errorf("%s must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got %q",
+			flag, text)
+	}
+	return &ratio{m: m, n: n, methods: methods}, nil
+}
+
+// hits counts a request, unless its method is another one, and reports whether it is one of the
+// first m.
+func (q *ratio) hits(method string) bool {
+	if q.n == 0 || len(q.methods) > 0 && !slices.Contains(q.methods, method) {
+		return false
+	}
+	return (q.count.Add(1)-1)%q.n < q.m
+}
+
 // A Server is the whole service, as an http.Handler.
 type Server struct {
-	options    Options
-	limits     *limits
-	store      *store
-	fail, drop *ratio
-	mux        *http.ServeMux
-	started    time.Time
+	options Options
+	faults  faults
+	limits  *limits
+	store   *store
+	mux     *http.ServeMux
+	started time.Time
 }
 
 // New returns a Server. It fails if the options make no sense, or a file in them cannot be used. It
@@ -78,68 +136,89 @@ type Server struct {
 func New(options Options) (*Server, error) {
 	options.Minute = cmp.Or(options.Minute, time.Minute)
 	options.Logger = cmp.Or(options.Logger, log.Default())
-	if err := options.check(); err != nil {
+	faults, err := options.check()
+	if err != nil {
+		return nil, err
+	}
+	limits, err := newLimits(options.Keys, options.Minute)
+	if err != nil {
+		return nil, err
+	}
+	store, err := openStore(options.Data, options.Sample, options.Logger)
+	if err != nil {
 		return nil, err
 	}
 	s := &Server{
 		options: options,
+		faults:  faults,
+		limits:  limits,
+		store:   store,
 		mux:     http.NewServeMux(),
 		started: time.Now(),
 	}
-	var err error
-	if s.limits, err = newLimits(options.Keys, options.Minute); err != nil {
-		return nil, err
-	}
-	if s.store, err = openStore(options.Data, options.Logger); err != nil {
-		return nil, err
-	}
-	s.fail, _ = parseRatio("-fail", options.Fail) // check has found no error
-	s.drop, _ = parseRatio("-drop", options.Drop)
-	for pattern, m := range s.routes() {
+	for pattern, h := range s.operations() {
 		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			s.serveAPI(w, r, m.handlerFor(r.Method))
+			s.serveAPI(w, r, h)
+		})
+	}
+	for pattern, h := range s.openRoutes() {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			s.serveOpen(w, r, h)
 		})
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.serveAPI(w, r, noPath)
+		s.serveAPI(w, r, s.noRoute)
 	})
-	open := func(pattern string, get handler) {
-		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			s.serveOpen(w, r, methods{"GET": get}.handlerFor(r.Method))
-		})
-	}
-	open("/healthz", s.getHealth)
-	open("/openapi.json", s.getDescription)
-	open("/docs/keys.json", s.getKeys)
-	open("/docs/{file}", getReferenceFile)
-	open("/{$}", getReferenceFile)
 	return s, nil
 }
 
-// routes are the operations of the API, by path and method. The mux is not given the methods,
-// because its 405 would be a text without rate headers.
-func (s *Server) routes() map[string]methods {
-	return map[string]methods{
-		"/pets": {"GET": s.listPets, "POST": s.createPet},
-		"/pets/{id}": {"GET": deprecated(byID(s.getPet)), "PUT": byID(s.replacePet),
-			"DELETE": byID(s.deletePet)},
-		"/categories": {"GET": s.listCategories, "POST": s.createCategory},
-		"/categories/{id}": {"GET": byID(s.getCategory), "PUT": byID(s.replaceCategory),
-			"DELETE": byID(s.deleteCategory)},
-		"/store/orders": {"GET": s.listOrders, "POST": s.createOrder},
-		"/store/orders/{id}": {"GET": byID(s.getOrder), "PUT": byID(s.replaceOrder),
-			"DELETE": byID(s.cancelOrder)},
-		"/inventory":      {"GET": s.listInventory},
-		"/inventory/{id}": {"GET": byID(s.getInventory), "PATCH": byID(s.updateInventory)},
+// operations are the routes of the API. HEAD goes where GET does.
+func (s *Server) operations() map[string]handler {
+	return map[string]handler{
+		"GET /pets":  s.listPets,
+		"POST /pets": s.createPet,
+		// This one is deprecated to show how a service says so; a list of pets comes in its place.
+		"GET /pets/{petId}":               deprecated(byID("petId", s.getPet)),
+		"PUT /pets/{petId}":               byID("petId", s.replacePet),
+		"DELETE /pets/{petId}":            byID("petId", s.deletePet),
+		"GET /categories":                 s.listCategories,
+		"POST /categories":                s.createCategory,
+		"GET /categories/{categoryId}":    byID("categoryId", s.getCategory),
+		"PUT /categories/{categoryId}":    byID("categoryId", s.replaceCategory),
+		"DELETE /categories/{categoryId}": byID("categoryId", s.deleteCategory),
+		"GET /store/orders":               s.listOrders,
+		"POST /store/orders":              s.createOrder,
+		"GET /store/orders/{orderId}":     byID("orderId", s.getOrder),
+		"PUT /store/orders/{orderId}":     byID("orderId", s.replaceOrder),
+		"DELETE /store/orders/{orderId}":  byID("orderId", s.cancelOrder),
+		"GET /inventory":                  s.listInventory,
+		"GET /inventory/{petId}":          byID("petId", s.getInventory),
+		"PATCH /inventory/{petId}":        byID("petId", s.updateInventory),
+	}
+}
+
+// openRoutes need no key and are not counted.
+func (s *Server) openRoutes() map[string]handler {
+	return map[string]handler{
+		"GET /healthz":        s.getHealth,
+		"GET /openapi.json":   getDescription,
+		"GET /docs/keys.json": s.getKeys,
+		"GET /docs/{file}":    getReferenceFile,
+		"GET /{$}":            getReferenceFile,
 	}
 }
 
 // ServeHTTP serves every request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "" || r.Body == nil { // in process, a request may lack them
+		r = r.Clone(r.Context())
+		r.URL.Path = cmp.Or(r.URL.Path, "/")
+		r.Body = cmp.Or(r.Body, io.ReadCloser(http.NoBody))
+	}
 	switch {
-	case r.Method == "OPTIONS" && r.Header.Get("Access-Control-Request-Method") != "" &&
-		s.allowsOrigin(r.Header.Get("Origin")):
-		s.serveOpen(w, r, preflight)
+	case r.Method == "OPTIONS" && r.Header.Get("Origin") != "" &&
+		r.Header.Get("Access-Control-Request-Method") != "":
+		s.serveOpen(w, r, s.preflight)
 	case r.URL.Path != path.Clean(r.URL.Path): // the mux would redirect //pets to /pets
 		s.serveAPI(w, r, noPath)
 	default:
@@ -153,20 +232,31 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, h handler) {
 	begin := time.Now()
 	decision := s.limits.admit(requestKey(r), begin)
 	decision.setHeaders(w.Header())
-	if decision.refusal != nil {
-		s.send(w, r, begin, response{}, decision.refusal)
+	if decision.err != nil {
+		s.send(w, r, begin, response{}, decision.err)
 		return
 	}
-	if s.fail.next() {
+	if s.faults.fail.hits(r.Method) {
 		h = failOnPurpose
 	}
+	slow := s.faults.slow.hits(r.Method)
 	resp, err := h.call(r)
-	time.Sleep(s.options.Delay)
-	if err == nil && s.drop.next() {
+	if slow {
+		s.holdBack(r.Context())
+	}
+	if err == nil && s.faults.drop.hits(r.Method) {
 		s.log(r, begin, "dropped")
 		panic(http.ErrAbortHandler) // which net/http takes as a wish to close the connection
 	}
 	s.send(w, r, begin, resp, err)
+}
+
+// holdBack returns after the delay, or as soon as the client has gone.
+func (s *Server) holdBack(client context.Context) {
+	select {
+	case <-time.After(s.options.Delay):
+	case <-client.Done():
+	}
 }
 
 // serveOpen serves a request that needs no key and is not counted.
@@ -202,15 +292,48 @@ func (h handler) call(r *http.Request) (resp response, err error) {
 // send sends and logs a response. The body of one with an error is that error.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, resp response,
 	err error) {
-	header := w.Header()
+	outcome := strconv.Itoa(resp.status)
 	if err != nil {
-		e, ok := err.(*Error)
-		if !ok { // a bug in this program
-			s.options.Logger.Print(err)
-			e = newError(internalError,
-				"The server failed; try again, and report it if it fails again.")
-		}
+		e := s.errorForClient(err)
 		resp.status, resp.body = e.Status, encode(e)
+		outcome = fmt.Sprintf("%d %s", e.Status, e.Code)
+	}
+	s.setHeaders(w.Header(), resp)
+	s.setCORSHeaders(w.Header(), r.Header.Get("Origin"))
+	w.WriteHeader(resp.status)
+	w.Write(resp.body)
+	if resp.isJSON() {
+		io.WriteString(w, endOfJSON)
+	}
+	s.log(r, begin, outcome)
+}
+
+// errorForClient returns an error as a client may see it. Any but an Error is a bug in this
+// program, and is logged.
+func (s *Server) errorForClient(err error) *Error {
+	if e, ok := err.(*Error); ok {
+		return e
+	}
+	s.options.Logger.Print(err)
+	return newError(internalError, "The server failed; try again, and report it if it fails again.")
+}
+
+func (resp response) isJSON() bool {
+	return resp.body != nil && resp.header.Get("Content-Type") == ""
+}
+
+const endOfJSON = "\n" // so that a terminal shows its prompt on the next line
+
+// setHeaders sets the headers that all responses have, and then those of this one.
+func (s *Server) setHeaders(header http.Header, resp response) {
+	header.Set("Cache-Control", "no-store")
+	length := len(resp.body)
+	if resp.isJSON() {
+		header.Set("Content-Type", "application/json")
+		length += len(endOfJSON)
+	}
+	if length > 2000 { // net/http sets it for a short body
+		header.Set("Content-Length", strconv.Itoa(length))
 	}
 	if resp.status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", "Bearer")
@@ -220,41 +343,33 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, r
 		// which would hide a drop.
 		header.Set("Connection", "close")
 	}
-	s.setCORSHeaders(header, r.Header.Get("Origin"))
-	header.Set("Cache-Control", "no-store")
-	end := ""
-	if resp.body != nil && resp.header.Get("Content-Type") == "" {
-		header.Set("Content-Type", "application/json")
-		end = "\n" // so that a terminal shows its prompt on the next line
-	}
-	maps.Copy(header, resp.header)                          // replaces those above
-	if length := len(resp.body) + len(end); length > 2000 { // net/http sets it for a short body
-		header.Set("Content-Length", strconv.Itoa(length))
-	}
-	w.WriteHeader(resp.status)
-	w.Write(resp.body)
-	io.WriteString(w, end)
-	s.log(r, begin, strconv.Itoa(resp.status))
+	maps.Copy(header, resp.header)
 }
 
-func (s *Server) log(r *http.Request, begin time.Time, status string) {
+// log logs a request. It never has the key.
+func (s *Server) log(r *http.Request, begin time.Time, outcome string) {
 	if s.options.Verbose {
-		s.options.Logger.Printf("%s %q %s %s", r.Method, r.URL.Path, status, time.Since(begin))
+		s.options.Logger.Printf("%s %q %s %s", r.Method, r.URL.RequestURI(), outcome,
+			time.Since(begin))
 	}
 }
 
-// methods are the handlers of a path, by method.
-type methods map[string]handler
-
-// handlerFor returns the handler for a method. HEAD uses the one for GET; net/http omits the body.
-func (m methods) handlerFor(method string) handler {
-	if method == "HEAD" {
-		method = "GET"
+// noRoute is for what no route takes: a 405 if the path has routes for other methods, which Allow
+// lists (RFC 9110, section 15.5.6), or else a 404.
+func (s *Server) noRoute(r *http.Request) (response, error) {
+	var allowed []string
+	for _, method := range methods {
+		_, pattern := s.mux.Handler(&http.Request{Method: method, URL: r.URL})
+		if pattern != "/" {
+			allowed = append(allowed, method)
+		}
 	}
-	if h, ok := m[method]; ok {
-		return h
+	if allowed == nil {
+		return noPath(r)
 	}
-	return m.notAllowed
+	allow := strings.Join(allowed, ", ")
+	return response{header: http.Header{"Allow": {allow}}},
+		newError(methodNotAllowed, "This path supports only the methods %s.", allow)
 }
 
 func noPath(*http.Request) (response, error) {
@@ -262,45 +377,11 @@ func noPath(*http.Request) (response, error) {
 		"GET / shows the operations, and GET /openapi.json describes them.")
 }
 
-// notAllowed lists the methods of the path in the Allow header (RFC 9110, section 15.5.6).
-func (m methods) notAllowed(*http.Request) (response, error) {
-	names := append(slices.Collect(maps.Keys(m)), "HEAD") // every path has GET
-	slices.Sort(names)
-	allow := strings.Join(names, ", ")
-	return response{header: http.Header{"Allow": {allow}}},
-		newError(methodNotAllowed, "This path supports only the methods %s.", allow)
-}
-
 func failOnPurpose(*http.Request) (response, error) {
 	return response{header: http.Header{"Retry-After": {"1"}}},
 		newError(failedOnPurpose, "The -fail flag caused this error, and nothing was changed; "+
 			"retry after one second.")
 }
-
-// A ratio is the first m of every n requests, or none if n is 0. For example, 2/3 is requests 1, 2,
-// 4, 5, 7 and 8 out of nine.
-type ratio struct {
-	m, n  int64
-	count atomic.Int64 // of the requests so far
-}
-
-// parseRatio parses a flag such as 2/3, or an empty one for none.
-func parseRatio(flag, text string) (*ratio, error) {
-	if text == "" {
-		return new(ratio), nil
-	}
-	before, after, _ := strings.Cut(text, "/")
-	n, ok := parseInteger(after, 1, 1_000_000)
-	m, ok2 := parseInteger(before, 1, n)
-	if !ok || !ok2 {
-		return nil, fmt.Errorf("%s must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got %q",
-			flag, text)
-	}
-	return &ratio{m: m, n: n}, nil
-}
-
-// next counts a request, and reports whether it is one of the first m.
-func (q *ratio) next() bool { return q.n > 0 && (q.count.Add(1)-1)%q.n < q.m }
 
 // requestKey returns the key that a request carries, or "". The key is in Authorization (RFC 6750,
 // section 2.1) or, if that is missing or empty, in X-API-Key.
@@ -315,14 +396,24 @@ func requestKey(r *http.Request) string {
 	return ""
 }
 
-// allowsOrigin reports whether web pages from an origin may call the API (Fetch standard, CORS
-// protocol). It allows the origin in the options and, with the demo keys, any origin on this
-// computer.
-func (s *Server) allowsOrigin(origin string) bool {
-	if origin == "" {
+// isOrigin reports whether a text is an origin as browsers send it (RFC 6454, section 6.1).
+func isOrigin(text string) bool {
+	const hostCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-._:"
+	u, err := url.Parse(text)
+	if err != nil || text != u.Scheme+"://"+u.Host || strings.HasSuffix(text, ":") ||
+		u.Hostname() == "" || strings.Trim(u.Hostname(), hostCharacters) != "" {
 		return false
 	}
-	if origin == s.options.CORSOrigin {
+	_, ok := parseInteger(cmp.Or(u.Port(), "1"), 1, 65535)
+	isDefault := u.Scheme == "http" && u.Port() == "80" || u.Scheme == "https" && u.Port() == "443"
+	return ok && !isDefault
+}
+
+// allowsOrigin reports whether web pages from an origin may call the API (Fetch standard, CORS
+// protocol). It allows the origins in the options and, with the demo keys, any origin on this
+// computer.
+func (s *Server) allowsOrigin(origin string) bool {
+	if slices.Contains(s.options.CORSOrigins, origin) {
 		return true
 	}
 	u, err := url.Parse(origin)
@@ -341,28 +432,36 @@ func isLocalhost(name string) bool {
 
 // setCORSHeaders lets web pages from an allowed origin read a response.
 func (s *Server) setCORSHeaders(header http.Header, origin string) {
-	if !s.allowsOrigin(origin) {
+	if origin == "" || !s.allowsOrigin(origin) {
 		return
 	}
 	header.Set("Vary", "Origin")
 	header.Set("Access-Control-Allow-Origin", origin)
+	header.Set("Access-Control-Allow-Credentials", "true")
 	header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
 		"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, "+
 		"WWW-Authenticate")
 }
 
-// preflight answers a browser that asks whether a web page may send a request.
-func preflight(*http.Request) (response, error) {
-	return response{status: http.StatusNoContent, header: http.Header{
-		"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
-		"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type, *"},
-	}}, nil
+// preflight answers a browser that asks whether a web page may send a request. If the page may not,
+// the answer lacks the headers of CORS, which the browser reports.
+func (s *Server) preflight(r *http.Request) (response, error) {
+	origin, resp := r.Header.Get("Origin"), response{status: http.StatusNoContent}
+	if s.allowsOrigin(origin) {
+		resp.header = http.Header{
+			"Access-Control-Allow-Methods": {strings.Join(methods, ", ")},
+			"Access-Control-Allow-Headers": r.Header["Access-Control-Request-Headers"],
+		}
+	} else if s.options.Verbose {
+		s.options.Logger.Printf("the origin %q is not allowed; -cors-origin would allow it", origin)
+	}
+	return resp, nil
 }
 
 // byID makes a handler of a function that needs the id in the path.
-func byID(f func(r *http.Request, id int64) (response, error)) handler {
+func byID(parameter string, f func(r *http.Request, id int64) (response, error)) handler {
 	return func(r *http.Request) (response, error) {
-		id, ok := parseInteger(r.PathValue("id"), math.MinInt64, math.MaxInt64)
+		id, ok := parseInteger(r.PathValue(parameter), math.MinInt64, math.MaxInt64)
 		if !ok {
 			return response{}, newError(invalidParameter,
 				"The id in the path must be a plain 64-bit integer.")
@@ -374,14 +473,13 @@ func byID(f func(r *http.Request, id int64) (response, error)) handler {
 // deprecated adds to a handler what the OpenAPI description says of its operation: since when it is
 // deprecated (RFC 9745), when it will be gone (RFC 8594), and what comes in its place.
 func deprecated(h handler) handler {
-	header := http.Header{
-		"Deprecation": {"@1795132800"}, // 20 November 2026
-		"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
-		"Link":        {`</pets>; rel="successor-version"`},
-	}
 	return func(r *http.Request) (response, error) {
 		resp, err := h(r)
-		resp.header = header
+		resp.header = http.Header{
+			"Deprecation": {"@1795132800"}, // 20 November 2026
+			"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
+			"Link":        {`</pets>; rel="successor-version"`},
+		}
 		return resp, err
 	}
 }
@@ -632,7 +730,7 @@ func readQuery(r *http.Request, filters ...string) (q query, err error) {
 	q.categoryID = integerOr("categoryId", 0, 1, math.MaxInt64)
 	q.status = PetStatus(values.Get("status"))
 	if err == nil && q.status != "" && !q.status.valid() {
-		err = newError(invalidParameter, "status must be %s.", aStatus)
+		err = newError(invalidParameter, "status must be %s.", mustBe(q.status))
 	}
 	return q, err
 }
@@ -647,15 +745,15 @@ const maxBody = 64 << 10 // bytes
 
 // readBody reads the JSON body of a POST, PUT or PATCH. A body that is refused because of its type
 // or declared length is not read, so a client that waits for 100 Continue need not send it.
-func readBody[T any](r *http.Request, read func(json.RawMessage) (T, error)) (value T, err error) {
+func readBody[T any](r *http.Request, read func(*fields) T) (value T, err error) {
 	contentType := cmp.Or(r.Header.Get("Content-Type"), "application/json")
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	if !strings.EqualFold(strings.TrimSpace(mediaType), "application/json") {
 		return value, newError(unsupportedMediaType,
 			"The body must be JSON; send it with Content-Type: application/json.")
 	}
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" &&
-		!strings.EqualFold(encoding, "identity") {
+	encoding := strings.Join(r.Header.Values("Content-Encoding"), ",")
+	if encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return value, newError(unsupportedMediaType,
 			"The body must not be compressed; send it without Content-Encoding.")
 	}
@@ -664,6 +762,9 @@ func readBody[T any](r *http.Request, read func(json.RawMessage) (T, error)) (va
 		return value, tooLarge
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if limit, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return value, newError(payloadTooLarge, "The body must be at most %d bytes.", limit.Limit)
+	}
 	if err != nil {
 		return value, newError(incompleteBody,
 			"The body ended early or arrived too slowly; send it again.")
@@ -671,11 +772,7 @@ func readBody[T any](r *http.Request, read func(json.RawMessage) (T, error)) (va
 	if len(body) > maxBody {
 		return value, tooLarge
 	}
-	valid, err := validJSON(body)
-	if err != nil {
-		return value, err
-	}
-	return read(valid)
+	return decode(body, read)
 }
 
 // The paths that need no key.
@@ -701,11 +798,14 @@ func (s *Server) getKeys(*http.Request) (response, error) {
 //go:embed docs/openapi.json
 var openAPI []byte
 
-// getDescription returns the description with the address of this server.
-func (s *Server) getDescription(*http.Request) (response, error) {
-	const described = "http://localhost:8080"
-	address := cmp.Or(s.options.BaseURL, described)
-	body := bytes.ReplaceAll(openAPI, []byte(described), []byte(address))
+// getDescription returns the description, with the address by which the client asked for it.
+func getDescription(r *http.Request) (response, error) {
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	address := encode(scheme + cmp.Or(r.Host, "localhost:8080"))
+	body := bytes.ReplaceAll(openAPI, []byte(`"http://localhost:8080"`), address)
 	return response{status: http.StatusOK, body: body}, nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -399,7 +400,7 @@ func TestCORS(t *testing.T) {
 			"https://a.shop.example http://localhost:5173", false},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			s := newService(t, Options{CORSOrigin: test.option, Keys: test.keys})
+			s := newService(t, Options{CORSOrigins: strings.Fields(test.option), Keys: test.keys})
 			for origin := range strings.FieldsSeq(test.origins) {
 				want := " "
 				if test.allowed {
@@ -410,6 +411,8 @@ func TestCORS(t *testing.T) {
 					h := s.do(request, "", "Origin: "+origin).Header
 					got := h.Get("Access-Control-Allow-Origin") + " " + h.Get("Vary")
 					equal(t, request+" from "+origin, want, got)
+					equal(t, request+" allows credentials", test.allowed,
+						h.Get("Access-Control-Allow-Credentials") == "true")
 					equal(t, request+" exposes headers", test.allowed,
 						h.Get("Access-Control-Expose-Headers") != "")
 				}
@@ -419,30 +422,45 @@ func TestCORS(t *testing.T) {
 }
 
 func TestPreflight(t *testing.T) {
-	const method, origin = "Access-Control-Request-Method: PUT", "Origin: " + shop
-	s := keyedService(t, Options{CORSOrigin: shop})
-	t.Run("of an allowed origin is 204 without a key, and allows any header", func(t *testing.T) {
-		for path := range strings.FieldsSeq("/pets/1 /nothing //pets / /healthz /openapi.json") {
-			resp := s.do("OPTIONS "+path, "", "X-API-Key", origin, method)
-			equal(t, path+": status", 204, resp.StatusCode)
-			equal(t, path+": header", http.Header{
-				"Access-Control-Allow-Origin":  {shop},
-				"Access-Control-Allow-Methods": {"GET, HEAD, POST, PUT, PATCH, DELETE"},
-				"Access-Control-Allow-Headers": {"Authorization, X-API-Key, Content-Type, *"},
-				"Access-Control-Expose-Headers": {"X-RateLimit-Limit, X-RateLimit-Remaining, " +
-					"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, " +
-					"WWW-Authenticate"},
-				"Cache-Control": {"no-store"},
-				"Vary":          {"Origin"},
-			}, resp.Header)
-		}
+	s := newService(t, Options{CORSOrigins: []string{"https://one.example", shop}, Verbose: true})
+	const method = "Access-Control-Request-Method: PUT"
+	t.Run("of an allowed origin allows the methods and the headers that it asks for",
+		func(t *testing.T) {
+			for _, path := range []string{"/pets/1", "/nothing", "//pets", "/", "/healthz"} {
+				resp := s.do("OPTIONS "+path, "", "X-API-Key", "Origin: "+shop, method,
+					"Access-Control-Request-Headers: traceparent,x-api-key")
+				equal(t, path+": status", 204, resp.StatusCode)
+				equal(t, path+": header", http.Header{
+					"Access-Control-Allow-Origin":      {shop},
+					"Access-Control-Allow-Credentials": {"true"},
+					"Access-Control-Allow-Methods":     {"DELETE, GET, HEAD, PATCH, POST, PUT"},
+					"Access-Control-Allow-Headers":     {"traceparent,x-api-key"},
+					"Access-Control-Expose-Headers": {"X-RateLimit-Limit, X-RateLimit-Remaining, " +
+						"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, " +
+						"Sunset, WWW-Authenticate"},
+					"Cache-Control": {"no-store"},
+					"Vary":          {"Origin"},
+				}, resp.Header)
+			}
+		})
+	t.Run("of another origin is a 204 without a header of CORS", func(t *testing.T) {
+		s.log.Reset()
+		resp := s.do("OPTIONS /pets", "", "X-API-Key", "Origin: http://evil.example", method)
+		equal(t, "status", 204, resp.StatusCode)
+		equal(t, "header", http.Header{"Cache-Control": {"no-store"}}, resp.Header)
+		contains(t, "the log", s.log.String(),
+			`the origin "http://evil.example" is not allowed; -cors-origin would allow it`)
+		contains(t, "the log", s.log.String(), `OPTIONS "/pets" 204 `)
 	})
-	t.Run("needs an allowed origin and a method", func(t *testing.T) {
-		const evil = "Origin: http://evil.example"
-		for _, header := range [][]string{{evil, method}, {origin}, {method}} {
-			resp := s.do("OPTIONS /pets", "", append(header, "X-API-Key")...)
-			equal(t, strings.Join(header, " "), 401, resp.StatusCode)
+	t.Run("is never counted", func(t *testing.T) {
+		for range keylessLimit + 1 {
+			s.do("OPTIONS /pets", "", "X-API-Key", "Origin: http://evil.example", method)
 		}
+		equal(t, "status without a key", 401, s.do("GET /pets", "", "X-API-Key").StatusCode)
+	})
+	t.Run("has an origin and a method, or it is an OPTIONS like others", func(t *testing.T) {
+		equal(t, "without a method", 405, s.do("OPTIONS /pets", "", "Origin: "+shop).StatusCode)
+		equal(t, "without an origin", 405, s.do("OPTIONS /pets", "", method).StatusCode)
 	})
 }
 
@@ -456,7 +474,7 @@ func TestOptions(t *testing.T) {
 	}{
 		{"a minute of a nanosecond", Options{Minute: 1}, "-minute must be from 1s to 1m, not 1ns"},
 		{"a delay of 9 s", Options{Delay: 9 * time.Second}, "-delay must be from 0 to 8s, not 9s"},
-		{"an origin with a path", Options{CORSOrigin: shop + "/"}, "-cors-origin must be a " +
+		{"an origin with a path", Options{CORSOrigins: []string{shop + "/"}}, "-cors-origin must be a " +
 			"scheme and a host, such as https://example.com, in small letters and without a " +
 			`path, trailing slash or default port; got "https://shop.example/"`},
 		{"a fail of 2", Options{Fail: "2"}, "-fail" + ratio + `"2"`},
@@ -570,19 +588,21 @@ func TestFailDropAndDelay(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	duration := regexp.MustCompile(` [0-9.]+(ns|µs|ms|s)\n`)
-	verbose := Options{Verbose: true, CORSOrigin: shop}
+	verbose := Options{Verbose: true, CORSOrigins: []string{shop}}
 	dropping := Options{Verbose: true, Drop: "1/1"}
 	for _, test := range []struct {
 		rule          string
 		options       Options
 		request, want string
 	}{
-		{"has method, path and status alone", verbose, "POST /pets?x", "POST \"/pets\" 201 TIME\n"},
-		{"has no key", verbose, "POST /pets wrong", "POST \"/pets\" 401 TIME\n"},
+		{"has the method, the path with its query, and the status", verbose, "POST /pets?x=1",
+			"POST \"/pets?x=1\" 201 TIME\n"},
+		{"has the code of an error, and no key", verbose, "POST /pets wrong",
+			"POST \"/pets\" 401 unauthorized TIME\n"},
 		{"has open paths", verbose, "GET /healthz", "GET \"/healthz\" 200 TIME\n"},
 		{"has preflights", verbose, "OPTIONS /x", "OPTIONS \"/x\" 204 TIME\n"},
 		{"has dropped ones", dropping, "GET /pets", "GET \"/pets\" dropped TIME\n"},
-		{"escapes the path", verbose, "GET /%0aevil", "GET \"/\\nevil\" 404 TIME\n"},
+		{"escapes the path", verbose, "GET /%0aevil", "GET \"/%0aevil\" 404 not_found TIME\n"},
 		{"is empty by default", Options{}, "GET /pets", ""},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
@@ -659,4 +679,98 @@ func TestPage(t *testing.T) {
 			"Cache-Control":          {"no-cache"},
 		}, header)
 	})
+}
+
+// With a delay of 2 seconds, the responses of a client that sends one request after the other.
+func TestSlowAndOnly(t *testing.T) {
+	expectTook := func(t *testing.T, s *service, request string, status int, want time.Duration) {
+		t.Helper()
+		begin := time.Now()
+		equal(t, request+": status", status, s.do(request, newKiwi).StatusCode)
+		equal(t, request+" took", want, time.Since(begin))
+	}
+	const delay = 2 * time.Second
+	t.Run("slow 1/2 holds back every other response", func(t *testing.T) {
+		inBubble(t, Options{Delay: delay, Slow: "1/2"}, func(t *testing.T, s *service) {
+			expectTook(t, s, "GET /pets", 200, delay)
+			expectTook(t, s, "GET /pets", 200, 0)
+			expectTook(t, s, "GET /nothing", 404, delay)
+		})
+	})
+	t.Run("only PUT leaves other methods alone, and does not count them", func(t *testing.T) {
+		options := Options{Delay: delay, Slow: "1/2", Fail: "2/3", Only: "PUT"}
+		inBubble(t, options, func(t *testing.T, s *service) {
+			expectTook(t, s, "GET /pets/1", 200, 0)
+			expectTook(t, s, "PUT /pets/1", 503, delay)
+			expectTook(t, s, "POST /pets", 201, 0)
+			expectTook(t, s, "PUT /pets/1", 503, 0)
+			expectTook(t, s, "PUT /pets/1", 200, delay)
+		})
+	})
+	t.Run("only GET,POST concerns HEAD, too", func(t *testing.T) {
+		inBubble(t, Options{Fail: "1/1", Only: "GET,POST"}, func(t *testing.T, s *service) {
+			expectTook(t, s, "GET /pets", 503, 0)
+			expectTook(t, s, "HEAD /pets", 503, 0)
+			expectTook(t, s, "POST /pets", 503, 0)
+			expectTook(t, s, "DELETE /pets/5", 204, 0)
+		})
+	})
+	t.Run("only concerns drops", func(t *testing.T) {
+		s := newService(t, Options{Drop: "1/1", Only: "DELETE"})
+		equal(t, "a GET", "200", s.outcome("GET /pets"))
+		equal(t, "a DELETE", "dropped", s.outcome("DELETE /pets/5"))
+	})
+	t.Run("the wait ends when the client has gone", func(t *testing.T) {
+		inBubble(t, Options{Delay: delay}, func(t *testing.T, s *service) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			begin := time.Now()
+			r := httptest.NewRequestWithContext(ctx, "GET", "/pets", nil)
+			r.Header.Set("X-API-Key", "demo-enterprise")
+			s.ServeHTTP(httptest.NewRecorder(), r)
+			equal(t, "waited", time.Second, time.Since(begin))
+		})
+	})
+}
+
+// A request made in process may lack what one from the network has.
+func TestBareRequest(t *testing.T) {
+	s := newService(t, Options{})
+	t.Run("without a body", func(t *testing.T) {
+		r, _ := http.NewRequest("POST", "/pets", nil)
+		r.Header.Set("X-API-Key", "demo-enterprise")
+		equal(t, "status", 400, s.exchange(r).StatusCode)
+	})
+	t.Run("without a path", func(t *testing.T) {
+		r, _ := http.NewRequest("GET", "http://petstore", nil)
+		resp := s.exchange(r)
+		equal(t, "status", 200, resp.StatusCode)
+		equal(t, "Content-Type", "text/html; charset=utf-8", resp.Header.Get("Content-Type"))
+		equal(t, "path of the caller's request", "", r.URL.Path)
+	})
+	t.Run("with a smaller limit around it", func(t *testing.T) {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/pets", strings.NewReader(newKiwi))
+		r.Header.Set("X-API-Key", "demo-enterprise")
+		http.MaxBytesHandler(s, 5).ServeHTTP(w, r)
+		equal(t, "error", "payload_too_large: The body must be at most 5 bytes.",
+			errorIn(w.Body.Bytes()))
+	})
+}
+
+// The description names the server as its client does.
+func TestAddressInTheDescription(t *testing.T) {
+	for _, test := range []struct{ rule, url, host, want string }{
+		{"the Host of the request", "http://x/openapi.json", "pets.example:81", "http://pets.example:81"},
+		{"https", "https://x/openapi.json", "pets.example", "https://pets.example"},
+		{"no Host", "http://x/openapi.json", "", "http://localhost:8080"},
+		{"a Host with a quote", "http://x/openapi.json", `"`, `http://"`},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			r := httptest.NewRequest("GET", test.url, nil)
+			r.Host = test.host
+			var got struct{ Servers []struct{ URL string } }
+			must(t, json.NewDecoder(newService(t, Options{}).exchange(r).Body).Decode(&got))
+			equal(t, "address", test.want, got.Servers[0].URL)
+		})
+	}
 }

@@ -32,12 +32,16 @@ const demoKeys = `[
 {"key": "demo-enterprise", "plan": "enterprise", "perMinute": 5000, "perDay": 1000000}
 ]`
 
-// readKey reads an entry in the keys file.
-func readKey(data json.RawMessage) (key string, p plan, err error) {
-	f := readFields(data)
-	key = f.text("key")
-	planName := f.text("plan")
-	perMinute, perDay := f.integerOrNil("perMinute"), f.integerOrNil("perDay")
+// A keyEntry is an entry in the keys file.
+type keyEntry struct {
+	key  string
+	plan plan
+}
+
+func readKeyEntry(f *fields) keyEntry {
+	key := required[string](f, "key")
+	planName := required[string](f, "plan")
+	perMinute, perDay := orNil[int64](f, "perMinute"), orNil[int64](f, "perDay")
 	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
 	f.check(key != "" && !strings.ContainsFunc(key, invisible),
 		"key must consist of visible ASCII characters without spaces.")
@@ -55,7 +59,7 @@ func readKey(data json.RawMessage) (key string, p plan, err error) {
 		f.check(min(p.perMinute, p.perDay) >= 1 && max(p.perMinute, p.perDay) <= math.MaxInt32,
 			"perMinute and perDay must be from 1 to %d.", math.MaxInt32)
 	}
-	return key, p, f.firstError()
+	return keyEntry{key, p}
 }
 
 // A window allows a fixed number of requests until it ends. The first request after that restarts
@@ -83,14 +87,14 @@ func (w *window) remaining() int64 { return w.limit - w.used }
 
 // A decision says whether a request is admitted, and what its response says about the limits.
 type decision struct {
-	refusal          error // nil if the request is admitted
+	err              error // the refusal; nil if the request is admitted
 	limit, remaining int64
 	reset            time.Time
 	retryAfter       time.Duration // 0 if there is nothing to wait for
 }
 
 // setHeaders sets the rate headers and, after a refusal, Retry-After (RFC 9110, section 10.2.3).
-// Times are in whole seconds, rounded up.
+// Times are in whole seconds, rounded up. The names are spelled as net/http spells them.
 func (d decision) setHeaders(header http.Header) {
 	reset := d.reset.Add(time.Second - 1).Unix()
 	header.Set("X-Ratelimit-Limit", strconv.FormatInt(d.limit, 10))
@@ -102,33 +106,46 @@ func (d decision) setHeaders(header http.Header) {
 	}
 }
 
-func (w *window) decision() decision {
+// admission returns the decision to admit a request, which has been counted.
+func (w *window) admission() decision {
 	return decision{limit: w.limit, remaining: w.remaining(), reset: w.end}
 }
 
-// refuse returns the decision on a request that arrives when none remain.
-func (w *window) refuse(now time.Time) decision {
-	d := w.decision()
-	d.retryAfter = w.end.Sub(now)
-	d.refusal = newError(rateLimited, "The limit of %d requests per %s has been reached; "+
-		"wait the number of seconds in Retry-After.", w.limit, w.name)
-	return d
+// refusal returns the decision to refuse a request, because none remain.
+func (w *window) refusal(now time.Time) decision {
+	return decision{
+		err: newError(rateLimited, "The limit of %d requests per %s has been reached; "+
+			"wait the number of seconds in Retry-After.", w.limit, w.name),
+		limit:      w.limit,
+		remaining:  0,
+		reset:      w.end,
+		retryAfter: w.end.Sub(now),
+	}
 }
 
-// An account counts the requests made with one key. A client that goes on sending although it was
-// told to wait is banned. A refusal is a strike, but at most one counts in each sixtieth of a
-// minute, so that a burst is one strike. The tenth strike within one minute window bans the key.
+// An account counts the requests made with one key, and bans a client that goes on sending although
+// it was told to wait. A refusal is a strike, but at most one counts in each second, so that a
+// burst is one strike. The tenth strike within one minute window bans the key. For example, with 60
+// requests per minute, a client that sends ten each second has this morning:
+//
+//	9:00:00  The first request is admitted, and so are the next 59.
+//	9:00:06  The 61st request is refused, a strike. The next nine are refused, too, but no strikes.
+//	9:00:07  The second strike.
+//	9:00:15  The tenth strike. The key is banned.
+//	9:05:15  The ban ends. A request is admitted, and begins a new minute.
+//
+// If a minute is made shorter, so are these seconds: they are sixtieths of it.
 type account struct {
 	minute, day window
 	strikes     int           // in this minute window
-	strikeRate  *rate.Limiter // allows one strike in each sixtieth of a minute
+	strikeRate  *rate.Limiter // allows one strike in each second
 	bannedUntil time.Time
 }
 
 // decide counts a request in both windows or, if either is used up, in neither.
 func (a *account) decide(now time.Time) decision {
 	if now.Before(a.bannedUntil) {
-		return a.refuseBanned(now)
+		return a.banRefusal(now)
 	}
 	if a.minute.renew(now) {
 		a.strikes = 0
@@ -138,16 +155,16 @@ func (a *account) decide(now time.Time) decision {
 	if w.remaining() > 0 {
 		a.minute.used++
 		a.day.used++
-		return w.decision()
+		return w.admission()
 	}
 	if a.strikeRate.AllowN(now, 1) {
 		a.strikes++
 	}
 	if a.strikes < 10 {
-		return w.refuse(now)
+		return w.refusal(now)
 	}
 	a.bannedUntil = now.Add(5 * a.minute.length)
-	return a.refuseBanned(now)
+	return a.banRefusal(now)
 }
 
 // tighter returns the window with fewer requests left or, if both have the same number left, the
@@ -160,14 +177,20 @@ func (a *account) tighter() *window {
 	return &a.minute
 }
 
-func (a *account) refuseBanned(now time.Time) decision {
+// banRefusal returns the decision to refuse a request during a ban. If the day is used up and ends
+// after the ban, a client has to wait for that.
+func (a *account) banRefusal(now time.Time) decision {
+	end := a.bannedUntil
+	if a.day.remaining() == 0 && a.day.end.After(end) {
+		end = a.day.end
+	}
 	return decision{
-		refusal: newError(keyBanned, "This key is banned for sending requests over its limit; "+
+		err: newError(keyBanned, "This key is banned for sending requests over its limit; "+
 			"wait the number of seconds in Retry-After."),
 		limit:      a.minute.limit,
 		remaining:  0,
-		reset:      a.bannedUntil,
-		retryAfter: a.bannedUntil.Sub(now),
+		reset:      end,
+		retryAfter: end.Sub(now),
 	}
 }
 
@@ -200,25 +223,24 @@ func newLimits(path string, minute time.Duration) (*limits, error) {
 
 // addAccounts adds the accounts in a keys file. The error gives the number of an invalid entry.
 func (l *limits) addAccounts(data []byte, minute time.Duration) error {
-	valid, err := validJSON(data)
-	if err != nil {
+	if err := checkJSON(data); err != nil {
 		return err
 	}
 	var list []json.RawMessage
-	if json.Unmarshal(valid, &list) != nil || len(list) == 0 {
+	if json.Unmarshal(data, &list) != nil || len(list) == 0 {
 		return newError(invalidField, "The keys must be an array with at least one entry.")
 	}
-	for i, entry := range list {
-		key, p, err := readKey(entry)
-		if err == nil && l.accounts[key] != nil {
+	for i, entryJSON := range list {
+		entry, err := decode(entryJSON, readKeyEntry)
+		if err == nil && l.accounts[entry.key] != nil {
 			err = newError(invalidField, "The key appears twice; remove one entry.")
 		}
 		if err != nil {
 			return fmt.Errorf("keys, record %d: %w", i+1, err)
 		}
-		l.accounts[key] = &account{
-			minute:     window{name: "minute", length: minute, limit: p.perMinute},
-			day:        window{name: "day", length: 24 * time.Hour, limit: p.perDay},
+		l.accounts[entry.key] = &account{
+			minute:     window{name: "minute", length: minute, limit: entry.plan.perMinute},
+			day:        window{name: "day", length: 24 * time.Hour, limit: entry.plan.perDay},
 			strikeRate: rate.NewLimiter(rate.Every(minute/60), 1),
 		}
 	}
@@ -234,19 +256,19 @@ func (l *limits) admit(key string, now time.Time) decision {
 	if a := l.accounts[key]; a != nil {
 		return a.decide(now)
 	}
-	return l.refuseKeyless(now)
+	return l.keylessRefusal(now)
 }
 
-// refuseKeyless decides on a request without a valid key: a 401 while requests remain in the window
-// that all of these share, and then a 429.
-func (l *limits) refuseKeyless(now time.Time) decision {
+// keylessRefusal returns the decision to refuse a request without a valid key: with a 401 while
+// requests remain in the window that all of these share, and then with a 429.
+func (l *limits) keylessRefusal(now time.Time) decision {
 	l.keyless.renew(now)
 	if l.keyless.remaining() == 0 {
-		return l.keyless.refuse(now)
+		return l.keyless.refusal(now)
 	}
 	l.keyless.used++
-	d := l.keyless.decision()
-	d.refusal = newError(unauthorized,
+	d := l.keyless.admission()
+	d.err = newError(unauthorized,
 		"A valid API key is required; send it as Authorization: Bearer KEY.")
 	return d
 }

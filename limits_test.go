@@ -160,7 +160,7 @@ func TestWindows(t *testing.T) {
 		s, now := keyedService(t, Options{}), time.Now()
 		s.limits.admit("one", now)
 		again := s.limits.admit("one", now.Add(-time.Hour))
-		equal(t, "is refused", true, again.refusal != nil)
+		equal(t, "is refused", true, again.err != nil)
 	})
 	// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time
 	// that has a reading of it. Such a time differs from itself rounded to 0.
@@ -246,24 +246,24 @@ func TestBan(t *testing.T) {
 		"the tenth strike in a minute bans, so who asks each second is banned": {
 			{0, 1, "both", newDay},
 			{time.Second, 9, "both", "429: 0 of 1 left, ends in 86391 s, retry after 86391 s"},
-			{time.Second, 1, "both", "403: 0 of 1 left, ends in 300 s, retry after 300 s"},
+			{time.Second, 1, "both", "403: 0 of 1 left, ends in 86390 s, retry after 86390 s"},
 		},
 		"a new minute begins without strikes": {
 			{0, 1, "both", newDay},
 			{5 * time.Second, 9, "both", "429: 0 of 1 left, ends in 86355 s, retry after 86355 s"},
 			{15 * time.Second, 1, "both", "429: 0 of 1 left, ends in 86340 s, retry after 86340 s"},
 			{time.Second, 8, "both", "429: 0 of 1 left, ends in 86332 s, retry after 86332 s"},
-			{time.Second, 1, "both", banned},
+			{time.Second, 1, "both", "403: 0 of 1 left, ends in 86331 s, retry after 86331 s"},
 		},
 		"a burst is one strike": {
-			{0, 1000, "both", "429: 0 of 1 left, ends in 86400 s, retry after 86400 s"},
-			{time.Second, 9, "both", banned},
+			{0, 1000, "one", "429: 0 of 1 left, ends in 60 s, retry after 60 s"},
+			{time.Second, 9, "one", banned},
 		},
 		"a refusal within a second of a strike is none": {
-			{0, 1, "both", newDay},
-			{999 * time.Millisecond, 18, "both", // of which 9 are strikes
-				"429: 0 of 1 left, ends in 86383 s, retry after 86383 s"},
-			{time.Second, 1, "both", "403: 0 of 1 left, ends in 301 s, retry after 300 s"},
+			{0, 1, "one", newMinute},
+			{999 * time.Millisecond, 18, "one", // of which 9 are strikes
+				"429: 0 of 1 left, ends in 43 s, retry after 43 s"},
+			{time.Second, 1, "one", "403: 0 of 1 left, ends in 301 s, retry after 300 s"},
 		},
 		"nine requests a minute of a day that is used up are never too many": {
 			{0, 1, "both", newDay},
@@ -271,10 +271,23 @@ func TestBan(t *testing.T) {
 				"429: 0 of 1 left, ends in 16400 s, retry after 16400 s"},
 		},
 		"a request during it is no strike, and its end clears the strikes": {
+			{0, 1, "one", newMinute},
+			{time.Second, 10, "one", banned},
+			{time.Second, 299, "one", "403: 0 of 1 left, ends in 1 s, retry after 1 s"},
+			{time.Second, 1, "one", newMinute},
+			{time.Second, 10, "one", banned},
+		},
+		"ends no sooner than a day that is used up": {
 			{0, 1, "both", newDay},
-			{time.Second, 10, "both", banned},
-			{time.Second, 299, "both", "403: 0 of 1 left, ends in 1 s, retry after 1 s"},
-			{time.Second, 10, "both", banned},
+			{time.Second, 10, "both", "403: 0 of 1 left, ends in 86390 s, retry after 86390 s"},
+			{86390*time.Second - 1, 1, "both", "429: 0 of 1 left, ends in 1 s, retry after 1 s"},
+			{1, 1, "both", newDay},
+		},
+		"outlasts a day that ends before it": {
+			{0, 1, "both", newDay},
+			{86380 * time.Second, 1, "both", "429: 0 of 1 left, ends in 20 s, retry after 20 s"},
+			{time.Second, 9, "both", banned},
+			{300 * time.Second, 1, "both", newDay},
 		},
 		"its headers tell its end and the limit of the minute": {
 			{0, 1, "one", newMinute},

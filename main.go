@@ -14,6 +14,10 @@
 //	-data FILE
 //		Keep the records in this file (default petstore.json). With -data=, nothing is kept on
 //		disk.
+//	-sample FILE
+//		Begin with the records in this file, which has the form of a data file, if there is no data
+//		file yet, or none is kept. It is never written. Without this flag, there is a built-in
+//		sample.
 //	-keys FILE
 //		Read the API keys from this file. Without this flag, there are four public demo keys:
 //		demo-free, demo-pro, demo-business and demo-enterprise. The server then answers only
@@ -22,19 +26,25 @@
 //		Make a rate-limit minute last this long, from 1s to 1m (default 1m), so that a test need
 //		not wait for a real one. A ban lasts five of these minutes, and a day stays a day.
 //	-cors-origin ORIGIN
-//		Let web pages from this origin, such as https://example.com, call the API. With the demo
-//		keys, pages on this computer always can.
+//		Let web pages from this origin, such as https://example.com, call the API. It may be given
+//		several times. With the demo keys, pages on this computer always can.
 //	-delay DURATION
-//		Hold back each API response for this long (default 0, at most 8s).
+//		Hold back API responses for this long (default 0, at most 8s).
+//	-slow M/N
+//		With -delay, hold back only the first M of every N responses (default all).
 //	-fail M/N
 //		Fail the first M of every N API requests with a 503, and change nothing.
 //	-drop M/N
 //		Close the connection without a response for the first M of every N successful API
 //		requests. Their changes are saved.
+//	-only METHOD,METHOD
+//		Let -delay, -fail and -drop concern and count only requests with these methods (default
+//		all). GET includes HEAD.
 //	-v
-//		Log each request: method, path, status and duration.
+//		Log each request: method, path with its query, status with the code of an error, and
+//		duration.
 //
-// Requests that the limits refuse are neither delayed nor counted by -fail and -drop.
+// Requests that the limits refuse are neither delayed nor counted by -slow, -fail and -drop.
 //
 // The keys file is a JSON array:
 //
@@ -56,7 +66,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -102,12 +114,24 @@ func parseFlags(args []string, stderr io.Writer) (addr string, opts Options, err
 	flags := flag.NewFlagSet("petstore", flag.ContinueOnError)
 	flags.StringVar(&addr, "addr", "localhost:8080", "listen on `HOST:PORT`; 0 for a free port")
 	flags.StringVar(&opts.Data, "data", "petstore.json", "keep the records in `FILE`, if any")
-	flags.StringVar(&opts.Keys, "keys", "", "read the keys from `FILE` instead of the demo keys")
+	flags.StringVar(&opts.Sample, "sample", "", "begin with the records in `FILE`")
+	flags.Func("keys", "read the keys from `FILE`, not the demo keys", func(file string) error {
+		opts.Keys = file
+		if file == "" { // as with a variable that is not set in a script
+			return errors.New("it must name a file")
+		}
+		return nil
+	})
 	flags.DurationVar(&opts.Minute, "minute", time.Minute, "make a minute last `DURATION`")
-	flags.StringVar(&opts.CORSOrigin, "cors-origin", "", "let web pages from `ORIGIN` call the API")
-	flags.DurationVar(&opts.Delay, "delay", 0, "hold back each response for `DURATION`, at most 8s")
+	flags.Func("cors-origin", "let pages from `ORIGIN` call the API", func(origin string) error {
+		opts.CORSOrigins = append(opts.CORSOrigins, origin)
+		return nil
+	})
+	flags.DurationVar(&opts.Delay, "delay", 0, "hold back responses for `DURATION`, at most 8s")
+	flags.StringVar(&opts.Slow, "slow", "", "hold back only `M/N` of the responses: M of every N")
 	flags.StringVar(&opts.Fail, "fail", "", "fail `M/N` of the requests with a 503: M of every N")
 	flags.StringVar(&opts.Drop, "drop", "", "do not respond to `M/N` of the successful requests")
+	flags.StringVar(&opts.Only, "only", "", "concern only requests with `METHOD,METHOD`")
 	flags.BoolVar(&opts.Verbose, "v", false, "log each request")
 	flags.SetOutput(io.Discard) // run prints one line for a bad flag
 	err = flags.Parse(args)
@@ -126,7 +150,8 @@ func parseFlags(args []string, stderr io.Writer) (addr string, opts Options, err
 		return addr, opts,
 			fmt.Errorf("-addr must be HOST:PORT, such as localhost:8080; got %q", addr)
 	}
-	return addr, opts, opts.check()
+	_, err = opts.check()
+	return addr, opts, err
 }
 
 // serve serves until ctx is done. Then it finishes the requests in flight.
@@ -136,14 +161,14 @@ func serve(ctx context.Context, addr string, opts Options, stderr io.Writer) err
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
-	opts.Logger = log.New(stderr, "", log.LstdFlags)
+	var logged bytes.Buffer // what New logs, to be printed below the URL
+	opts.Logger = log.New(&logged, "", log.LstdFlags)
 	// Listen first, so that a busy port leaves no data file behind.
 	listener, err := listen(addr, opts.usesDemoKeys())
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	opts.BaseURL = urlOf(listener.Addr().(*net.TCPAddr), addr, opts.usesDemoKeys())
 	s, err := New(opts)
 	if err != nil {
 		return err
@@ -155,7 +180,9 @@ func serve(ctx context.Context, addr string, opts Options, stderr io.Writer) err
 	fmt.Fprintf(stderr, `Petstore API: %[1]s
 Reference:    %[1]s/
 Try:          curl -i -H "Authorization: Bearer %[2]s" %[1]s/pets
-`, opts.BaseURL, exampleKey)
+`, urlOf(listener.Addr().(*net.TCPAddr), addr, opts.usesDemoKeys()), exampleKey)
+	opts.Logger.SetOutput(stderr)
+	logged.WriteTo(stderr)
 	server := httpServer(s)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()

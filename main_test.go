@@ -250,7 +250,11 @@ func TestAddresses(t *testing.T) {
 				t.Skip("this computer has no such address: ", err)
 			}
 			listener.Close()
-			p, stop := runHere(t, "-addr", test.addr, "-data=", "-keys", test.keys)
+			args := []string{"-addr", test.addr, "-data="}
+			if test.keys != "" {
+				args = append(args, "-keys", test.keys)
+			}
+			p, stop := runHere(t, args...)
 			equal(t, "begin of "+p.url, true, strings.HasPrefix(p.url, test.url))
 			status, _ := p.do(t, "GET /pets", "")
 			equal(t, "status with a demo key", test.status, status)
@@ -522,6 +526,7 @@ func TestSlowClients(t *testing.T) {
 	t.Run("a write that is cut off may have been saved", func(t *testing.T) {
 		withConnection(t, 0, func(t *testing.T, c connection) {
 			c.options.Delay = 11 * time.Second // longer than the server, made before, gives it
+			c.faults.slow = &ratio{m: 1, n: 1}
 			io.WriteString(c.client, "DELETE /pets/5"+withKey+"\r\n")
 			got, _ := io.ReadAll(c.client)
 			equal(t, "response", "", string(got))

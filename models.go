@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -14,123 +15,28 @@ import (
 	"unicode/utf8"
 )
 
-// The records come first, each with the function that reads it, from a request body or from a line
-// of the data file. An id must be an integer in both, but only that in the file counts.
-//
-// JSON from outside is checked once, by validJSON. From there on, it is a json.RawMessage.
+// How JSON is read: request bodies, the keys file, the data file and each record in it.
 
-// Category is a kind of animal. The description is nil if it was left out.
-type Category struct {
-	ID          int64   `json:"id"`
-	Name        string  `json:"name"`
-	Description *string `json:"description,omitempty"`
-}
-
-func readCategory(data json.RawMessage) (Category, error) {
-	f := readFields(data)
-	c := Category{
-		ID:          f.integerOr("id", 0),
-		Name:        f.text("name"),
-		Description: f.textOrNil("description"),
+// decode checks JSON and reads the object in it. An unknown field is reported before any other
+// fault, since a misspelled field also makes another one missing.
+func decode[T any](data []byte, read func(*fields) T) (value T, err error) {
+	if err := checkJSON(data); err != nil {
+		return value, err
 	}
-	f.checkName(c.Name)
-	f.check(c.Description == nil || utf8.RuneCountInString(*c.Description) <= 2000,
-		"description must be at most 2000 characters.")
-	return c, f.firstError()
-}
-
-// PetStatus says whether a pet can be bought.
-type PetStatus string
-
-func (s PetStatus) valid() bool { return s == "available" || s == "pending" || s == "sold" }
-
-// Pet is a pet. Its stock is not in its JSON: clients get that as an InventoryItem, and the data
-// file has it in a petInFile.
-type Pet struct {
-	ID         int64     `json:"id"`
-	Name       string    `json:"name"`
-	CategoryID int64     `json:"categoryId"`
-	Status     PetStatus `json:"status"`
-	Quantity   int64     `json:"-"`
-}
-
-func readPet(data json.RawMessage) (Pet, error) {
-	f := readFields(data)
-	p := f.pet()
-	return p, f.firstError()
-}
-
-func (f *fields) pet() Pet {
-	p := Pet{
-		ID:         f.integerOr("id", 0),
-		Name:       f.text("name"),
-		CategoryID: f.integer("categoryId"),
-		Status:     optional(f, "status", aStatus, PetStatus("available")),
+	f, err := newFields(data)
+	if err != nil {
+		return value, err
 	}
-	f.checkName(p.Name)
-	f.check(p.Status.valid(), "status must be %s.", aStatus)
-	return p
-}
-
-// InventoryItem is the stock of a pet.
-type InventoryItem struct {
-	PetID    int64     `json:"petId"`
-	Quantity int64     `json:"quantity"`
-	Status   PetStatus `json:"status"`
-}
-
-func (p Pet) inventoryItem() InventoryItem {
-	return InventoryItem{PetID: p.ID, Quantity: p.Quantity, Status: p.Status}
-}
-
-// readInventoryUpdate returns the new quantity.
-func readInventoryUpdate(data json.RawMessage) (int64, error) {
-	f := readFields(data)
-	quantity := f.integer("quantity")
-	f.checkQuantity(quantity, 0)
-	return quantity, f.firstError()
-}
-
-// petInFile is a Pet as the data file has it: with its stock.
-type petInFile struct {
-	Pet
-	Quantity int64 `json:"quantity"`
-}
-
-func readPetInFile(data json.RawMessage) (Pet, error) {
-	f := readFields(data)
-	p := f.pet()
-	p.Quantity = f.integerOr("quantity", 0)
-	f.checkQuantity(p.Quantity, 0)
-	return p, f.firstError()
-}
-
-// Order is an order for a pet. A pointer is nil if its field was left out.
-type Order struct {
-	ID       int64      `json:"id"`
-	PetID    *int64     `json:"petId,omitempty"`
-	Quantity *int64     `json:"quantity,omitempty"`
-	ShipDate *time.Time `json:"shipDate,omitempty"`
-	Complete bool       `json:"complete"`
-}
-
-func readOrder(data json.RawMessage) (Order, error) {
-	f := readFields(data)
-	order := Order{
-		ID:       f.integerOr("id", 0),
-		PetID:    f.integerOrNil("petId"),
-		Quantity: f.integerOrNil("quantity"),
-		ShipDate: f.dateOrNil("shipDate"),
-		Complete: optional(f, "complete", aBool, false),
+	value = read(f)
+	if len(f.unread) > 0 {
+		name := slices.Sorted(maps.Keys(f.unread))[0]
+		return value, newError(invalidField, "The field %.40q is unknown here; leave it out.", name)
 	}
-	if order.Quantity != nil {
-		f.checkQuantity(*order.Quantity, 1)
-	}
-	return order, f.firstError()
+	return value, f.err
 }
 
 // The fields of a JSON object are read one by one. Names match exactly, null is no value, and a
-// field that is given twice or left over at the end is an error. With encoding/json alone,
+// field that is given twice or left unread is an error. With encoding/json alone,
 //
 //	{"Name": "Rex"}                would set name,
 //	{"name": null}                 would leave name empty,
@@ -141,88 +47,43 @@ type fields struct {
 	err    error // the first error; reading goes on after it
 }
 
-func readFields(data json.RawMessage) *fields {
-	unread := map[string]json.RawMessage{}
+// newFields returns the fields of the object in valid JSON.
+func newFields(data []byte) (*fields, error) {
+	f := &fields{unread: map[string]json.RawMessage{}}
 	dec := json.NewDecoder(bytes.NewReader(data)) // never fails on valid JSON
 	if start, _ := dec.Token(); start != json.Delim('{') {
-		return &fields{err: newError(malformedJSON, "The JSON must be a single object.")}
+		return nil, newError(malformedJSON, "The JSON must be a single object.")
 	}
 	for dec.More() {
 		token, _ := dec.Token()
 		name := token.(string)
-		if _, given := unread[name]; given {
-			return &fields{err: newError(malformedJSON,
-				"The field %.40q appears twice; remove one.", name)}
+		if _, given := f.unread[name]; given {
+			return nil, newError(malformedJSON, "The field %.40q appears twice; remove one.", name)
 		}
 		var value json.RawMessage
 		dec.Decode(&value)
-		unread[name] = value
+		f.unread[name] = value
 	}
-	return &fields{unread: unread}
+	return f, nil
 }
 
-// firstError returns the first error. An unknown field comes before all others, since a misspelled
-// field also makes another one missing.
-func (f *fields) firstError() error {
-	if len(f.unread) > 0 {
-		name := slices.Sorted(maps.Keys(f.unread))[0]
-		return newError(invalidField, "The field %.40q is unknown here; leave it out.", name)
-	}
-	return f.err
-}
-
-// Completions of "must be" in messages.
-const (
-	aString   = "a string"
-	anInteger = "a 64-bit integer without a fraction or exponent"
-	aBool     = "true or false"
-	aStatus   = "available, pending or sold"
-	aDate     = "an RFC 3339 date-time such as 2030-12-05T09:30:00Z"
-	anArray   = "an array"
-)
-
-// These methods read a field by its name. If it is left out, that is an error, or they return what
-// their name says.
-
-func (f *fields) text(name string) string { return required[string](f, name, aString) }
-
-func (f *fields) textOrNil(name string) *string { return orNil[string](f, name, aString) }
-
-func (f *fields) integer(name string) int64 { return required[int64](f, name, anInteger) }
-
-func (f *fields) integerOr(name string, value int64) int64 {
-	return optional(f, name, anInteger, value)
-}
-
-func (f *fields) integerOrNil(name string) *int64 { return orNil[int64](f, name, anInteger) }
-
-// dateOrNil accepts what time.Time can both read and write. An offset of 24 hours is only read.
-func (f *fields) dateOrNil(name string) *time.Time {
-	text := orNil[string](f, name, aDate)
-	if text == nil {
-		return nil
-	}
-	date := new(time.Time)
-	err := date.UnmarshalText([]byte(*text))
-	_, unwritable := date.MarshalText()
-	f.check(err == nil && unwritable == nil, "%s must be %s.", name, aDate)
-	return date
-}
-
-func required[T any](f *fields, name, mustBe string) (value T) {
+// required reads a field that must be given.
+func required[T any](f *fields, name string) (value T) {
 	_, given := f.unread[name]
-	f.check(given, "%s is missing; it must be %s.", name, mustBe)
-	return optional(f, name, mustBe, value)
+	f.check(given, "%s is missing; it must be %s.", name, mustBe(value))
+	return optional(f, name, value)
 }
 
-func optional[T any](f *fields, name, mustBe string, value T) T {
-	if given := orNil[T](f, name, mustBe); given != nil {
+// optional reads a field that has a default.
+func optional[T any](f *fields, name string, value T) T {
+	if given := orNil[T](f, name); given != nil {
 		return *given
 	}
 	return value
 }
 
-func orNil[T any](f *fields, name, mustBe string) *T {
+// orNil reads a field, and returns nil if it was left out.
+func orNil[T any](f *fields, name string) *T {
 	data, given := f.unread[name]
 	if !given {
 		return nil
@@ -230,8 +91,26 @@ func orNil[T any](f *fields, name, mustBe string) *T {
 	delete(f.unread, name)
 	var value *T // stays nil for null
 	err := json.Unmarshal(data, &value)
-	f.check(err == nil && value != nil, "%s must be %s.", name, mustBe)
+	f.check(err == nil && value != nil, "%s must be %s.", name, mustBe(*new(T)))
 	return value
+}
+
+// mustBe returns, for messages, what JSON a field with such a value must have.
+func mustBe(value any) string {
+	switch value.(type) {
+	case string:
+		return "a string"
+	case int64:
+		return "a 64-bit integer without a fraction or exponent"
+	case bool:
+		return "true or false"
+	case PetStatus:
+		return "available, pending or sold"
+	case DateTime:
+		return "an RFC 3339 date-time such as 2030-12-05T09:30:00Z"
+	default:
+		return "an array"
+	}
 }
 
 // check records an error unless ok is true.
@@ -241,42 +120,31 @@ func (f *fields) check(ok bool, format string, args ...any) {
 	}
 }
 
-func (f *fields) checkName(name string) {
-	f.check(utf8.RuneCountInString(name) <= 200 && strings.TrimSpace(name) != "",
-		"name must be 1 to 200 characters and not blank.")
-}
-
-func (f *fields) checkQuantity(quantity, lowest int64) {
-	f.check(lowest <= quantity && quantity <= math.MaxInt32,
-		"quantity must be from %d to %d.", lowest, math.MaxInt32)
-}
-
-// validJSON returns an error unless data is one JSON value in UTF-8 without a byte order mark
-// (RFC 8259).
-func validJSON(data []byte) (json.RawMessage, error) {
+// checkJSON returns an error unless data is one JSON value in UTF-8 without a byte order mark
+// (RFC 8259). The error gives the position of the first character with which the JSON cannot go on.
+func checkJSON(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, newError(malformedJSON, "The JSON is empty; it must be a value such as {}.")
+		return newError(malformedJSON, "The JSON is empty; it must be a value such as {}.")
 	}
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
-		return nil, newError(malformedJSON, "The JSON begins with a byte order mark; remove it.")
+		return newError(malformedJSON, "The JSON begins with a byte order mark; remove it.")
 	}
 	for i := 0; i < len(data); { // encoding/json would replace invalid UTF-8
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
-			return nil, malformed(data, i, "invalid UTF-8")
+			return malformed(data, i, "invalid UTF-8")
 		}
 		i += size
 	}
 	if json.Valid(data) {
-		return data, nil
+		return nil
 	}
-	// The fault is where the shortest beginning ends that no valid JSON has.
 	fault := sort.Search(len(data), func(i int) bool { return !beginsJSON(data[:i+1]) })
 	if fault == len(data) {
-		return nil, newError(malformedJSON, "The JSON ends too early; send all of it.")
+		return newError(malformedJSON, "The JSON ends too early; send all of it.")
 	}
 	r, _ := utf8.DecodeRune(data[fault:])
-	return nil, malformed(data, fault, fmt.Sprintf("%q is not allowed there", r))
+	return malformed(data, fault, fmt.Sprintf("%q is not allowed there", r))
 }
 
 // beginsJSON reports whether some JSON value begins with these bytes.
@@ -305,7 +173,136 @@ func encode(value any) []byte {
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(value); err != nil {
-		panic(err) // no value in this program can fail; for dates, see dateOrNil
+		panic(err) // no value in this program can fail
 	}
 	return bytes.TrimSuffix(line.Bytes(), []byte("\n"))
+}
+
+// The records, each with the function that reads it. An id must be an integer in a request body,
+// too, but only that in the data file counts.
+
+// Category is a kind of animal. The description is nil if it was left out.
+type Category struct {
+	ID          int64   `json:"id"`
+	Name        string  `json:"name"`
+	Description *string `json:"description,omitempty"`
+}
+
+func readCategory(f *fields) Category {
+	c := Category{
+		ID:          optional[int64](f, "id", 0),
+		Name:        required[string](f, "name"),
+		Description: orNil[string](f, "description"),
+	}
+	f.checkName(c.Name)
+	f.check(c.Description == nil || utf8.RuneCountInString(*c.Description) <= 2000,
+		"description must be at most 2000 characters.")
+	return c
+}
+
+func (f *fields) checkName(name string) {
+	f.check(utf8.RuneCountInString(name) <= 200 && strings.TrimSpace(name) != "",
+		"name must be 1 to 200 characters and not blank.")
+}
+
+// PetStatus says whether a pet can be bought.
+type PetStatus string
+
+func (s PetStatus) valid() bool { return s == "available" || s == "pending" || s == "sold" }
+
+// Pet is a pet. Its stock is not in its JSON: clients get that as an InventoryItem, and the data
+// file has it in a petInFile.
+type Pet struct {
+	ID         int64     `json:"id"`
+	Name       string    `json:"name"`
+	CategoryID int64     `json:"categoryId"`
+	Status     PetStatus `json:"status"`
+	Quantity   int64     `json:"-"`
+}
+
+func readPet(f *fields) Pet {
+	p := Pet{
+		ID:         optional[int64](f, "id", 0),
+		Name:       required[string](f, "name"),
+		CategoryID: required[int64](f, "categoryId"),
+		Status:     optional(f, "status", PetStatus("available")),
+	}
+	f.checkName(p.Name)
+	f.check(p.Status.valid(), "status must be %s.", mustBe(p.Status))
+	return p
+}
+
+// petInFile is a Pet as the data file has it: with its stock.
+type petInFile struct {
+	Pet
+	Quantity int64 `json:"quantity"`
+}
+
+func readPetInFile(f *fields) Pet {
+	p := readPet(f)
+	p.Quantity = optional[int64](f, "quantity", 0)
+	f.checkQuantity(p.Quantity, 0)
+	return p
+}
+
+// InventoryItem is the stock of a pet.
+type InventoryItem struct {
+	PetID    int64     `json:"petId"`
+	Quantity int64     `json:"quantity"`
+	Status   PetStatus `json:"status"`
+}
+
+func (p Pet) inventoryItem() InventoryItem {
+	return InventoryItem{PetID: p.ID, Quantity: p.Quantity, Status: p.Status}
+}
+
+// readInventoryUpdate returns the new quantity.
+func readInventoryUpdate(f *fields) int64 {
+	quantity := required[int64](f, "quantity")
+	f.checkQuantity(quantity, 0)
+	return quantity
+}
+
+func (f *fields) checkQuantity(quantity, lowest int64) {
+	f.check(lowest <= quantity && quantity <= math.MaxInt32,
+		"quantity must be from %d to %d.", lowest, math.MaxInt32)
+}
+
+// Order is an order for a pet. A pointer is nil if its field was left out.
+type Order struct {
+	ID       int64     `json:"id"`
+	PetID    *int64    `json:"petId,omitempty"`
+	Quantity *int64    `json:"quantity,omitempty"`
+	ShipDate *DateTime `json:"shipDate,omitempty"`
+	Complete bool      `json:"complete"`
+}
+
+func readOrder(f *fields) Order {
+	o := Order{
+		ID:       optional[int64](f, "id", 0),
+		PetID:    orNil[int64](f, "petId"),
+		Quantity: orNil[int64](f, "quantity"),
+		ShipDate: orNil[DateTime](f, "shipDate"),
+		Complete: optional(f, "complete", false),
+	}
+	if o.Quantity != nil {
+		f.checkQuantity(*o.Quantity, 1)
+	}
+	if o.ShipDate != nil {
+		f.check(o.ShipDate.valid(), "shipDate must be %s.", mustBe(*o.ShipDate))
+	}
+	return o
+}
+
+// DateTime is an RFC 3339 date-time, kept as it was sent.
+type DateTime string
+
+var dateTimeForm = regexp.MustCompile( // RFC 3339, section 5.6
+	`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+// valid reports whether d has the form of a date-time and is in the calendar, which has no leap
+// seconds.
+func (d DateTime) valid() bool {
+	_, err := time.Parse(time.RFC3339, string(d))
+	return err == nil && dateTimeForm.MatchString(string(d))
 }

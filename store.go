@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log"
 	"os"
@@ -32,8 +31,8 @@ type store struct {
 	logger  *log.Logger
 	current atomic.Pointer[state]
 
-	mu        sync.Mutex  // held during a write; guards the field below
-	lastKnown fs.FileInfo // the file as this process last read or wrote it; nil if it did neither
+	mu        sync.Mutex // held during a write; guards the field below
+	lastKnown []byte     // what the file held when this process last read or wrote it
 }
 
 // A state is everything in the store. A pet belongs to a category that exists, and an order refers
@@ -257,8 +256,6 @@ func (t *table[T]) get(id int64) (*record[T], error) {
 	return t.records[i], nil
 }
 
-const maxID = 1 << 62 // in a file, so that ids never run out
-
 // add adds a record, whose id must be the one after lastID.
 func (t *table[T]) add(v T) (*record[T], error) {
 	added := newRecord(v)
@@ -309,126 +306,174 @@ func (t *table[T]) remove(id int64) (*record[T], error) {
 //
 // The last ids keep the ids of removed records from being assigned again. The error gives the line
 // of malformed JSON, or the list and number of an invalid record.
-func parse(data []byte) (*state, error) {
-	valid, err := validJSON(data)
-	if err != nil {
-		return nil, err
+func parse(data []byte) (*state, error) { return decode(data, readState) }
+
+func readState(f *fields) *state {
+	lastID := func(name string) int64 {
+		id := optional[int64](f, name, 0)
+		f.check(0 <= id && id <= maxID, "%s must be from 0 to %d.", name, maxID)
+		return id
 	}
-	f := readFields(valid)
 	st := &state{
-		categories: table[Category]{kind: "category", lastID: f.integerOr("lastCategoryId", 0)},
-		pets:       table[Pet]{kind: "pet", lastID: f.integerOr("lastPetId", 0)},
-		orders:     table[Order]{kind: "order", lastID: f.integerOr("lastOrderId", 0)},
+		categories: table[Category]{kind: "category", lastID: lastID("lastCategoryId")},
+		pets:       table[Pet]{kind: "pet", lastID: lastID("lastPetId")},
+		orders:     table[Order]{kind: "order", lastID: lastID("lastOrderId")},
 	}
-	f.check(min(st.categories.lastID, st.pets.lastID, st.orders.lastID) >= 0 &&
-		max(st.categories.lastID, st.pets.lastID, st.orders.lastID) <= maxID,
-		"lastCategoryId, lastPetId and lastOrderId must be from 0 to %d.", maxID)
 	// A record may refer only to one that has been loaded before it.
-	load(f, "categories", &st.categories, st, readCategory)
-	load(f, "pets", &st.pets, st, readPetInFile)
-	load(f, "orders", &st.orders, st, readOrder)
-	return st, f.firstError()
+	loadList(f, "categories", &st.categories, st, readCategory)
+	loadList(f, "pets", &st.pets, st, readPetInFile)
+	loadList(f, "orders", &st.orders, st, readOrder)
+	return st
 }
 
-// load fills a table with the records in a list of a snapshot.
-func load[T entity](f *fields, list string, t *table[T], st *state,
-	read func(json.RawMessage) (T, error)) {
-	used := map[int64]bool{}
-	for i, data := range optional[[]json.RawMessage](f, list, anArray, nil) {
-		v, err := read(data)
-		if err == nil && (v.id() < 1 || v.id() > maxID) {
-			err = newError(invalidField, "id must be from 1 to %d.", maxID)
-		}
-		if err == nil && used[v.id()] {
-			err = newError(invalidField, "Another record has the id %d.", v.id())
-		}
-		if err == nil {
-			err = v.checkReferences(st)
-		}
-		if err != nil {
-			f.check(false, "%s, record %d: %v", list, i+1, err)
+const maxID int64 = 1 << 62 // in a file, so that ids never run out
+
+// loadList loads the records in a list of a snapshot. The list may have them in any order.
+func loadList[T entity](f *fields, name string, t *table[T], st *state, read func(*fields) T) {
+	for i, data := range optional[[]json.RawMessage](f, name, nil) {
+		if err := t.load(data, read, st); err != nil {
+			f.check(false, "%s, record %d: %v", name, i+1, err)
 			return
 		}
-		used[v.id()] = true
-		t.records = append(t.records, newRecord(v))
-		t.lastID = max(t.lastID, v.id())
 	}
-	slices.SortFunc(t.records, func(a, b *record[T]) int {
-		return cmp.Compare(a.value.id(), b.value.id())
-	})
 }
 
-// write writes the snapshot of a state.
-func (st *state) write(w io.Writer) error {
-	b := bufio.NewWriterSize(w, 1<<16)
-	fmt.Fprintf(b, "{\n\"lastCategoryId\": %d,\n\"lastPetId\": %d,\n\"lastOrderId\": %d",
+func (t *table[T]) load(data []byte, read func(*fields) T, st *state) error {
+	v, err := decode(data, read)
+	if err != nil {
+		return err
+	}
+	if v.id() < 1 || v.id() > maxID {
+		return newError(invalidField, "id must be from 1 to %d.", maxID)
+	}
+	i, found := search(t.records, v.id())
+	if found {
+		return newError(invalidField, "Another record has the id %d.", v.id())
+	}
+	if err := v.checkReferences(st); err != nil {
+		return err
+	}
+	t.records = slices.Insert(t.records, i, newRecord(v))
+	t.lastID = max(t.lastID, v.id())
+	return nil
+}
+
+// format returns the snapshot of a state.
+func (st *state) format() []byte {
+	b := fmt.Appendf(nil, "{\n\"lastCategoryId\": %d,\n\"lastPetId\": %d,\n\"lastOrderId\": %d",
 		st.categories.lastID, st.pets.lastID, st.orders.lastID)
-	writeList(b, "categories", st.categories.records)
-	writeList(b, "pets", st.pets.records)
-	writeList(b, "orders", st.orders.records)
-	b.WriteString("\n}\n")
-	return b.Flush() // returns the first error of any write above
+	b = appendList(b, "categories", st.categories.records)
+	b = appendList(b, "pets", st.pets.records)
+	b = appendList(b, "orders", st.orders.records)
+	return append(b, "\n}\n"...)
 }
 
-func writeList[T entity](b *bufio.Writer, name string, records []*record[T]) {
-	fmt.Fprintf(b, ",\n%q: [", name)
+func appendList[T entity](b []byte, name string, records []*record[T]) []byte {
+	b = fmt.Appendf(b, ",\n%q: [", name)
 	separator := "\n"
 	for _, r := range records {
-		b.WriteString(separator)
-		b.Write(r.fileJSON)
+		b = append(b, separator...)
+		b = append(b, r.fileJSON...)
 		separator = ",\n"
 	}
-	b.WriteString("\n]")
+	return append(b, "\n]"...)
 }
 
-// sample is the first snapshot if there is no file yet.
+// builtInSample is the first snapshot, unless there is another sample.
 //
 //go:embed docs/sample.json
-var sample []byte
+var builtInSample []byte
 
 // openStore reads the snapshot at path or, if there is no file, writes the sample there. If the
 // file is not a complete and valid snapshot, openStore fails and leaves it as it is. If path is
 // empty, the store starts with the sample and keeps nothing on disk.
-func openStore(path string, logger *log.Logger) (*store, error) {
-	s := &store{path: path, logger: logger}
-	info, err := os.Stat(path)
-	if path == "" || errors.Is(err, fs.ErrNotExist) {
-		return s.create()
+//
+// The sample is the snapshot at samplePath or, if that is empty, the built-in one.
+func openStore(path, samplePath string, logger *log.Logger) (*store, error) {
+	s := &store{logger: logger}
+	if err := s.readSample(samplePath); err != nil || path == "" {
+		return s, err
+	}
+	var err error
+	if s.path, err = resolve(path); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, s.create()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	first, err := parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	s.lastKnown = info
-	s.current.Store(first)
-	return s, nil
+	return s, s.read(info)
 }
 
-// create makes the sample the current state, and the content of the file, which does not exist yet.
-func (s *store) create() (*store, error) {
-	first, err := parse(sample)
+// readSample makes the sample the current state.
+func (s *store) readSample(path string) error {
+	data, err := builtInSample, error(nil)
+	if path != "" {
+		data, err = os.ReadFile(path)
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.current.Store(first)
-	if s.path == "" {
-		return s, nil
+	sample, err := parse(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := s.replaceFile(first); err != nil {
-		return nil, fmt.Errorf("%s cannot be created: %w", s.path, err)
-	}
-	return s, nil
+	s.current.Store(sample)
+	return nil
 }
+
+// resolve returns the path of the data file once symbolic links are followed. It stays the same
+// file even if the process changes its directory, or somebody a link.
+func resolve(path string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	resolved, err := filepath.EvalSymlinks(absolute)
+	if errors.Is(err, fs.ErrNotExist) { // of a link to nothing, the file will take the place
+		return absolute, nil
+	}
+	return resolved, err
+}
+
+// create writes the sample to the file, which does not exist yet.
+func (s *store) create() error {
+	err := s.replaceFile(s.view().format())
+	if errors.Is(err, errFileChanged) {
+		err = errors.New("another server has just written it; start again")
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be created: %w", s.path, err)
+	}
+	return nil
+}
+
+// read makes what the file holds the current state.
+func (s *store) read(info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", s.path)
+	}
+	data, err := os.ReadFile(s.path)
+	if err != nil {
+		return err
+	}
+	st, err := parse(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.path, err)
+	}
+	if isReadOnly(info) {
+		s.logger.Printf("%s is read-only, so every write will fail", s.path)
+	}
+	s.lastKnown = data
+	s.current.Store(st)
+	return nil
+}
+
+// isReadOnly reports whether nobody may write a file. The system lets root write it all the same.
+func isReadOnly(info fs.FileInfo) bool { return info.Mode().Perm()&0o222 == 0 }
 
 // save saves a state before it becomes the current one. It logs any failure and returns an error
 // for the client.
@@ -436,19 +481,22 @@ func (s *store) save(next *state) error {
 	if s.path == "" {
 		return nil
 	}
-	err := s.replaceFile(next)
+	err := s.replaceFile(next.format())
 	if err == nil {
 		return nil
 	}
 	s.logger.Printf("save failed: %v", err)
 	if errors.Is(err, errFileChanged) {
-		return err
+		return errFileChanged
 	}
 	return newError(saveFailed,
 		"The server could not save to disk, so nothing was changed; try again later.")
 }
 
-// replaceFile replaces the file with a snapshot of st. At any moment, even after a power failure,
+var errFileChanged = newError(fileChanged, "Another program has changed the data file, so this "+
+	"change was not saved; restart the server to read the file.")
+
+// replaceFile makes a snapshot the content of the file. At any moment, even after a power failure,
 // the file is either the complete old snapshot or the complete new one:
 //
 //  1. Write the snapshot to a temporary file beside it, and sync that.
@@ -456,61 +504,58 @@ func (s *store) save(next *state) error {
 //  3. Rename the temporary file to the file. This is one step for the file system, and from here
 //     on, the save is done.
 //  4. Sync the directory, so that the rename survives a power failure, too.
-func (s *store) replaceFile(st *state) error {
-	directory := filepath.Dir(s.path)
-	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+".saving-*")
+func (s *store) replaceFile(snapshot []byte) error {
+	directory, name := filepath.Split(s.path)
+	temp, err := os.CreateTemp(directory, name+".saving-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temp.Name()) // does nothing after the rename
-	written, err := st.writeFile(temp)
-	if err != nil {
+	if err := writeAndSync(temp, snapshot); err != nil {
 		return err
 	}
-	old, err := os.Stat(s.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist): // it is new, or was deleted
-		err = nil
-	case err == nil && s.lastKnown == nil:
-		err = errors.New("another server has just written it; start again")
-	case err == nil && !s.knows(old):
-		err = errFileChanged
-	case err == nil:
-		err = os.Chmod(temp.Name(), old.Mode().Perm())
-	}
-	if err != nil {
+	if err := s.checkFile(temp.Name()); err != nil {
 		return err
 	}
 	if err := os.Rename(temp.Name(), s.path); err != nil {
 		return err
 	}
-	s.lastKnown = written
+	s.lastKnown = snapshot
 	if err := syncDirectory(directory); err != nil {
 		s.logger.Printf("saved, but a power failure could undo it: %v", err)
 	}
 	return nil
 }
 
-// writeFile writes the snapshot of a state to a file, syncs and closes it.
-func (st *state) writeFile(file *os.File) (fs.FileInfo, error) {
+func writeAndSync(file *os.File, data []byte) error {
 	defer file.Close()
-	if err := st.write(file); err != nil {
-		return nil, err
+	if _, err := file.Write(data); err != nil {
+		return err
 	}
-	if err := file.Sync(); err != nil {
-		return nil, err
-	}
-	return file.Stat()
+	return file.Sync()
 }
 
-var errFileChanged = newError(fileChanged, "Another program has changed the data file, so this "+
-	"change was not saved; restart the server to read the file.")
-
-// knows reports whether a file is the one that this process last read or wrote, judging by its
-// identity, size and modification time.
-func (s *store) knows(file fs.FileInfo) bool {
-	return os.SameFile(file, s.lastKnown) && file.Size() == s.lastKnown.Size() &&
-		file.ModTime().Equal(s.lastKnown.ModTime())
+// checkFile returns an error unless the file may be replaced, and gives its permission bits to the
+// one that will take its place.
+func (s *store) checkFile(replacement string) error {
+	info, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) { // it is new, or was deleted
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if isReadOnly(info) {
+		return fmt.Errorf("%s is read-only", s.path)
+	}
+	data, err := os.ReadFile(s.path)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(data, s.lastKnown) {
+		return errFileChanged
+	}
+	return os.Chmod(replacement, info.Mode().Perm())
 }
 
 // syncDirectory syncs a directory. It is no error if the file system or operating system cannot do

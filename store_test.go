@@ -23,9 +23,7 @@ const aCategory = `{"name":"Birds"}`
 // snapshotOf returns the snapshot of a state.
 func snapshotOf(t testing.TB, st *state) string {
 	t.Helper()
-	var b bytes.Buffer
-	must(t, st.write(&b))
-	return b.String()
+	return string(st.format())
 }
 
 // breakDisk makes every save to the file fail, for root too, by putting a plain file in the place
@@ -129,7 +127,7 @@ func TestUpdate(t *testing.T) {
 		}
 	})
 	t.Run("a restart reads what was saved", func(t *testing.T) {
-		s.do("POST /categories", strange)
+		s.do("POST /categories", "{"+strange)
 		s.do("POST /store/orders", `{"shipDate":"2030-01-01T00:00:00.123456789+01:00"}`)
 		equal(t, "after a restart", snapshotOf(t, s.store.view()),
 			snapshotOf(t, newService(t, Options{Data: s.store.path}).store.view()))
@@ -160,12 +158,12 @@ func TestSnapshot(t *testing.T) {
 		for _, target := range []string{"/categories", "/pets", "/store/orders"} {
 			list, _ := io.ReadAll(newService(t, Options{}).do("GET "+target, "").Body)
 			for _, line := range strings.Split(strings.Trim(string(list), "[]\n"), ",\n") {
-				contains(t, "the file", string(sample), "\n"+strings.TrimSuffix(line, "}"))
+				contains(t, "the file", string(builtInSample), "\n"+strings.TrimSuffix(line, "}"))
 			}
 		}
 	})
 	t.Run("cut off anywhere is refused, and other damage does no harm", func(t *testing.T) {
-		whole := bytes.TrimSpace(sample)
+		whole := bytes.TrimSpace(builtInSample)
 		for i := range whole {
 			if checkSnapshot(t, whole[:i]) {
 				t.Fatalf("a file that is cut off at byte %d is read", i)
@@ -196,32 +194,27 @@ func checkSnapshot(t testing.TB, data []byte) bool {
 }
 
 func FuzzSnapshot(f *testing.F) {
-	f.Add(sample)
+	f.Add(builtInSample)
 	f.Add([]byte(`{"lastPetId":5,"pets":[null]}`))
 	f.Fuzz(func(t *testing.T, data []byte) { checkSnapshot(t, data) })
 }
 
 func TestIDs(t *testing.T) {
-	for _, test := range []struct{ last, path, body string }{
-		{"lastCategoryId", "/categories", aCategory},
-		{"lastPetId", "/pets", newKiwi},
-		{"lastOrderId", "/store/orders", `{}`},
-	} {
-		t.Run(test.last+" rises beyond 32 bits, and no id is used again", func(t *testing.T) {
-			file := `{"categories":[{"id":1,"name":"c"}],"` + test.last + `":2147483644}`
-			s := newService(t, Options{Data: writeFile(t, freshPath(t), file)})
-			for id := 2147483645; id <= 2147483648; id++ {
-				path := fmt.Sprint(test.path, "/", id)
-				equal(t, "path", path, s.do("POST "+test.path, test.body).Header.Get("Location"))
-				if id < 2147483648 { // a restart reads that one
-					s.expect("DELETE "+path, "", 204, "")
-				}
-			}
-			s = newService(t, Options{Data: s.store.path})
-			path := fmt.Sprint(test.path, "/2147483649")
-			equal(t, "path", path, s.do("POST "+test.path, test.body).Header.Get("Location"))
-		})
-	}
+	t.Run("are never used again, not after a restart either", func(t *testing.T) {
+		s := newService(t, Options{Data: freshPath(t)})
+		s.expect("DELETE /categories/4", "", 204, "")
+		s = newService(t, Options{Data: s.store.path})
+		s.expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
+	})
+	t.Run("go on where the largest in a file ends", func(t *testing.T) {
+		s := newService(t, Options{Data: writeFile(t, freshPath(t), `{"categories":[{"id":4611686018427387904,"name":"c"}],
+			"lastPetId":4611686018427387904,"lastOrderId":2147483647}`)})
+		s.expect("POST /categories", aCategory, 201, `{"id":4611686018427387905,"name":"Birds"}`)
+		s.expect("POST /pets", `{"name":"x","categoryId":4611686018427387904}`, 201,
+			`{"id":4611686018427387905,"name":"x","categoryId":4611686018427387904,`+
+				`"status":"available"}`)
+		s.expect("POST /store/orders", `{}`, 201, `{"id":2147483648,"complete":false}`)
+	})
 }
 
 // A person may edit the file while the server is down.
@@ -270,7 +263,7 @@ func expectRefused(t *testing.T, content, want string) {
 	t.Helper()
 	path := freshPath(t)
 	writeFile(t, path, content)
-	_, err := openStore(path, nil)
+	_, err := openStore(path, "", nil)
 	got := fmt.Sprint(err)
 	if !strings.HasPrefix(got, path+": "+want) || strings.Contains(got, "\n") {
 		t.Errorf("error %s\nwant  %s: %s", got, path, want)
@@ -282,7 +275,7 @@ func expectRefused(t *testing.T, content, want string) {
 func TestBrokenFile(t *testing.T) {
 	const (
 		malformed = "The JSON is malformed on line "
-		lastIDs   = "lastCategoryId, lastPetId and lastOrderId must be from 0 to 4611686018427387904."
+		range62   = " must be from 0 to 4611686018427387904."
 	)
 	begin := map[string]string{ // of a file, up to record 2 of a list
 		"categories": `{"categories":[{"id":1,"name":"c"},`,
@@ -297,17 +290,18 @@ func TestBrokenFile(t *testing.T) {
 		{"", "null", "null", "The JSON must be a single object."},
 		{"", "pets an object", `{"pets":{}}`, "pets must be an array."},
 		{"", "orders null", `{"orders":null}`, "orders must be an array."},
-		{"", "last id above", `{"lastCategoryId":4611686018427387905}`, lastIDs},
-		{"", "last id below", `{"lastOrderId":-1}`, lastIDs},
-		{"", "last pet id above", `{"lastPetId":4611686018427387905}`, lastIDs},
-		{"", "last order id above", `{"lastOrderId":4611686018427387905}`, lastIDs},
-		{"", "last pet id below", `{"lastPetId":-1}`, lastIDs},
-		{"", "last category id below", `{"lastCategoryId":-1}`, lastIDs},
+		{"", "last category id above", `{"lastCategoryId":4611686018427387905}`,
+			"lastCategoryId" + range62},
+		{"", "last pet id above", `{"lastPetId":4611686018427387905}`, "lastPetId" + range62},
+		{"", "last order id above", `{"lastOrderId":4611686018427387905}`, "lastOrderId" + range62},
+		{"", "last category id below", `{"lastCategoryId":-1}`, "lastCategoryId" + range62},
+		{"", "last pet id below", `{"lastPetId":-1}`, "lastPetId" + range62},
+		{"", "last order id below", `{"lastOrderId":-1}`, "lastOrderId" + range62},
 		{"", "unknown list", `{"inventory":[]}`, `The field "inventory" is unknown`},
 		{"", "list given twice", `{"pets":[],"pets":[]}`, `The field "pets" appears twice`},
 		{"categories", "null", `null`, "The JSON must be a single object."},
 		{"categories", "field twice", `{"id":2,"id":2}`, `The field "id" appears twice`},
-		{"categories", "id above", `{"id":4611686018427387905,"name":"c"}`, "id must be from 1 to 46"},
+		{"categories", "id above", `{"id":4611686018427387905,"name":"c"}`, "id must be from 1"},
 		{"categories", "no id", `{"name":"c"}`, "id must be from 1 to 4611686018427387904."},
 		{"categories", "id of another", `{"id":1,"name":"c"}`, "Another record has the id 1."},
 		{"pets", "category missing", `{"id":2,"name":"p","categoryId":2}`, "categoryId 2 does not"},
@@ -345,7 +339,7 @@ func TestRefusedPath(t *testing.T) {
 		{"a name too long for a temporary file", strings.Repeat("x", 250), " cannot be created: "},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			_, err := openStore(test.path, nil)
+			_, err := openStore(test.path, "", nil)
 			contains(t, "the error", fmt.Sprint(err), test.path+test.want)
 			equal(t, "files", []string{"directory"}, namesIn(t, "."))
 		})
@@ -362,14 +356,14 @@ func TestDataFile(t *testing.T) {
 		info, err := os.Stat(s.path)
 		must(t, err)
 		equal(t, "first mode", fs.FileMode(0o600), info.Mode())
-		for _, mode := range []fs.FileMode{0o644, 0o666, 0o440} {
+		for _, mode := range []fs.FileMode{0o644, 0o666, 0o640} {
 			must(t, errors.Join(os.Chmod(s.path, mode), saveCategory(s)))
 			info, err := os.Stat(s.path)
 			must(t, err)
 			equal(t, "mode", mode, info.Mode())
 		}
 	})
-	t.Run("takes the place of a symbolic link", func(t *testing.T) {
+	t.Run("is what a symbolic link leads to", func(t *testing.T) {
 		target, link := freshPath(t), freshPath(t)
 		writeFile(t, target, "{}")
 		if err := os.Symlink(target, link); err != nil {
@@ -377,11 +371,42 @@ func TestDataFile(t *testing.T) {
 		}
 		s := newService(t, Options{Data: link})
 		s.expect("POST /categories", aCategory, 201, `{"id":1,"name":"Birds"}`)
+		leadsTo, err := os.Readlink(link)
+		must(t, err)
+		equal(t, "the link leads to", target, leadsTo)
+		equal(t, "the target", snapshotOf(t, s.store.view()), contentOf(t, target))
+	})
+	t.Run("takes the place of a link to nothing", func(t *testing.T) {
+		link := freshPath(t)
+		if err := os.Symlink("nothing", link); err != nil {
+			t.Skip(err)
+		}
+		newService(t, Options{Data: link}).expect("DELETE /pets/5", "", 204, "")
 		info, err := os.Lstat(link)
 		must(t, err)
 		equal(t, "it is a regular file", true, info.Mode().IsRegular())
-		equal(t, "the target", "{}", contentOf(t, target))
-		expectSaved(t, s.store)
+	})
+	t.Run("is in the directory of the start if its name is relative", func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		s := newService(t, Options{Data: "petstore.json"})
+		begin, err := os.Getwd()
+		must(t, err)
+		t.Chdir(t.TempDir())
+		s.expect("DELETE /pets/5", "", 204, "")
+		equal(t, "files here", []string(nil), namesIn(t, "."))
+		equal(t, "files there", []string{"petstore.json"}, namesIn(t, begin))
+	})
+	t.Run("is not written if nobody may write it, by root neither", func(t *testing.T) {
+		path := freshPath(t)
+		writeFile(t, path, "{}")
+		must(t, os.Chmod(path, 0o444))
+		s := newService(t, Options{Data: path})
+		equal(t, "log of the start", path+" is read-only, so every write will fail\n",
+			s.log.String())
+		s.expect("POST /categories", aCategory, 503, "save_failed: ")
+		equal(t, "the file", "{}", contentOf(t, path))
+		must(t, os.Chmod(path, 0o644))
+		s.expect("POST /categories", aCategory, 201, `{"id":1,"name":"Birds"}`)
 	})
 	t.Run("has nothing to do with what a killed server left", func(t *testing.T) {
 		path := freshPath(t)
@@ -444,45 +469,46 @@ const changed = "Another program has changed the data file, so this change was n
 // A file that another program has changed is left alone, and writes are refused until a restart.
 func TestChangedFile(t *testing.T) {
 	for _, test := range []struct {
-		rule  string
-		size  int64 // how much larger the file is
-		later time.Duration
-		moved bool // another file is there
+		rule    string
+		content string // longer, shorter and as long as the sample
 	}{
-		{"is noticed if it is newer", 0, time.Microsecond, false},
-		{"is noticed if it is older", 0, -time.Hour, false},
-		{"is noticed if it is larger", 1, 0, false},
-		{"is noticed if it is another file", 0, 0, true},
+		{"is noticed if it is longer", string(builtInSample) + " "},
+		{"is noticed if it is shorter", "{}"},
+		{"is noticed if one byte differs", strings.Replace(string(builtInSample), "Rex", "Max", 1)},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			s := newService(t, Options{Data: freshPath(t)})
-			s.expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
 			path := s.store.path
-			info, _ := os.Stat(path)
-			theirs := fmt.Sprintf("%-*s", info.Size()+test.size, "{}")
-			if test.moved {
-				os.Rename(path, path+".old") // which keeps its inode in use
-			}
-			writeFile(t, path, theirs)
-			os.Chtimes(path, time.Time{}, info.ModTime().Add(test.later))
+			info, err := os.Stat(path)
+			must(t, err)
+			writeFile(t, path, test.content)
+			must(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 			for range 2 {
 				s.log.Reset()
-				s.expect("POST /categories", aCategory, 503, "file_changed: ")
+				s.expect("DELETE /pets/5", "", 503, "file_changed: ")
 				equal(t, "log", "save failed: "+changed+"\n", s.log.String())
 			}
-			s.expect("GET /categories/5", "", 200, `{"id":5,"name":"Birds"}`)
-			equal(t, "the file", theirs, contentOf(t, path))
-			temporary, _ := filepath.Glob(path + ".saving-*")
-			equal(t, "temporary files", 0, len(temporary))
-			s = newService(t, Options{Data: path})
-			s.expect("POST /categories", aCategory, 201, `{"id":1,"name":"Birds"}`)
+			s.expect("GET /inventory/5", "", 200, `{"petId":5,"quantity":12,"status":"available"}`)
+			equal(t, "the file", test.content, contentOf(t, path))
+			equal(t, "files", []string{"petstore.json"}, namesIn(t, filepath.Dir(path)))
+			newService(t, Options{Data: path}).expect("GET /categories?after=4", "", 200, "[]")
 		})
 	}
+	t.Run("is not changed if it is another one with the same bytes and another time",
+		func(t *testing.T) {
+			s := newService(t, Options{Data: freshPath(t)})
+			must(t, os.Rename(s.store.path, s.store.path+".old")) // which keeps its inode in use
+			writeFile(t, s.store.path, contentOf(t, s.store.path+".old"))
+			must(t, os.Chtimes(s.store.path, time.Unix(1, 0), time.Unix(1, 0)))
+			s.expect("DELETE /pets/5", "", 204, "")
+		})
 	t.Run("is noticed if another first start wrote it", func(t *testing.T) {
 		path := freshPath(t)
-		starting := &store{path: path}
+		starting, err := openStore("", "", nil)
+		must(t, err)
+		starting.path = path
 		writeFile(t, path, "{}")
-		_, err := starting.create()
+		err = starting.create()
 		equal(t, "error", path+" cannot be created: another server has just written it; "+
 			"start again", fmt.Sprint(err))
 		equal(t, "the file", "{}", contentOf(t, path))
@@ -518,4 +544,38 @@ func TestTwoServersOnOneFile(t *testing.T) {
 		}
 	}
 	equal(t, "servers that can save", 1, owners)
+}
+
+// The first records are those of the sample.
+func TestSample(t *testing.T) {
+	mine := filepath.Join(t.TempDir(), "mine.json")
+	writeFile(t, mine, `{"categories":[{"id":7,"name":"Birds"}]}`)
+	const birds = `[{"id":7,"name":"Birds"}]`
+	t.Run("is in memory if there is no data file", func(t *testing.T) {
+		s := newService(t, Options{Sample: mine})
+		s.expect("GET /categories", "", 200, birds)
+		s.expect("DELETE /categories/7", "", 204, "")
+	})
+	t.Run("is the first content of a data file", func(t *testing.T) {
+		path := freshPath(t)
+		newService(t, Options{Data: path, Sample: mine}).expect("GET /categories", "", 200, birds)
+		newService(t, Options{Data: path}).expect("GET /categories", "", 200, birds)
+	})
+	t.Run("leaves a data file as it is", func(t *testing.T) {
+		path := freshPath(t)
+		writeFile(t, path, "{}")
+		newService(t, Options{Data: path, Sample: mine}).expect("GET /categories", "", 200, "[]")
+	})
+	t.Run("is never written", func(t *testing.T) {
+		equal(t, "the sample", `{"categories":[{"id":7,"name":"Birds"}]}`, contentOf(t, mine))
+	})
+	t.Run("stops the start if it cannot be read, needed or not", func(t *testing.T) {
+		path := freshPath(t)
+		writeFile(t, path, "{}")
+		_, err := New(Options{Data: path, Sample: mine + ".away"})
+		contains(t, "the error", fmt.Sprint(err), mine+".away")
+		writeFile(t, mine, `{"pets":5}`)
+		_, err = New(Options{Data: path, Sample: mine})
+		equal(t, "error", mine+": pets must be an array.", fmt.Sprint(err))
+	})
 }
