@@ -275,7 +275,7 @@ type handler func(*http.Request) (response, error)
 type response struct {
 	status int
 	body   []byte
-	header http.Header
+	header map[string]string
 }
 
 // call calls a handler, and returns a panic in it as an error; net/http would just close the
@@ -292,7 +292,7 @@ func (h handler) call(r *http.Request) (resp response, err error) {
 // send sends and logs a response. The body of one with an error is that error.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, resp response,
 	err error) {
-	outcome := strconv.Itoa(resp.status)
+	var outcome any = resp.status
 	if err != nil {
 		e := s.errorForClient(err)
 		resp.status, resp.body = e.Status, encode(e)
@@ -319,7 +319,7 @@ func (s *Server) errorForClient(err error) *Error {
 }
 
 func (resp response) isJSON() bool {
-	return resp.body != nil && resp.header.Get("Content-Type") == ""
+	return resp.body != nil && resp.header["Content-Type"] == ""
 }
 
 const endOfJSON = "\n" // so that a terminal shows its prompt on the next line
@@ -343,13 +343,15 @@ func (s *Server) setHeaders(header http.Header, resp response) {
 		// which would hide a drop.
 		header.Set("Connection", "close")
 	}
-	maps.Copy(header, resp.header)
+	for name, value := range resp.header {
+		header.Set(name, value)
+	}
 }
 
 // log logs a request. It never has the key.
-func (s *Server) log(r *http.Request, begin time.Time, outcome string) {
+func (s *Server) log(r *http.Request, begin time.Time, outcome any) {
 	if s.options.Verbose {
-		s.options.Logger.Printf("%s %q %s %s", r.Method, r.URL.RequestURI(), outcome,
+		s.options.Logger.Printf("%s %q %v %s", r.Method, r.URL.RequestURI(), outcome,
 			time.Since(begin))
 	}
 }
@@ -368,7 +370,7 @@ func (s *Server) noRoute(r *http.Request) (response, error) {
 		return noPath(r)
 	}
 	allow := strings.Join(allowed, ", ")
-	return response{header: http.Header{"Allow": {allow}}},
+	return response{header: map[string]string{"Allow": allow}},
 		newError(methodNotAllowed, "This path supports only the methods %s.", allow)
 }
 
@@ -378,7 +380,7 @@ func noPath(*http.Request) (response, error) {
 }
 
 func failOnPurpose(*http.Request) (response, error) {
-	return response{header: http.Header{"Retry-After": {"1"}}},
+	return response{header: map[string]string{"Retry-After": "1"}},
 		newError(failedOnPurpose, "The -fail flag caused this error, and nothing was changed; "+
 			"retry after one second.")
 }
@@ -446,14 +448,17 @@ func (s *Server) setCORSHeaders(header http.Header, origin string) {
 // preflight answers a browser that asks whether a web page may send a request. If the page may not,
 // the answer lacks the headers of CORS, which the browser reports.
 func (s *Server) preflight(r *http.Request) (response, error) {
-	origin, resp := r.Header.Get("Origin"), response{status: http.StatusNoContent}
-	if s.allowsOrigin(origin) {
-		resp.header = http.Header{
-			"Access-Control-Allow-Methods": {strings.Join(methods, ", ")},
-			"Access-Control-Allow-Headers": r.Header["Access-Control-Request-Headers"],
+	resp := response{status: http.StatusNoContent}
+	if origin := r.Header.Get("Origin"); !s.allowsOrigin(origin) {
+		if s.options.Verbose {
+			s.options.Logger.Printf("the origin %q is not allowed; -cors-origin would allow it",
+				origin)
 		}
-	} else if s.options.Verbose {
-		s.options.Logger.Printf("the origin %q is not allowed; -cors-origin would allow it", origin)
+		return resp, nil
+	}
+	resp.header = map[string]string{"Access-Control-Allow-Methods": strings.Join(methods, ", ")}
+	if asked := r.Header.Values("Access-Control-Request-Headers"); len(asked) > 0 {
+		resp.header["Access-Control-Allow-Headers"] = strings.Join(asked, ", ")
 	}
 	return resp, nil
 }
@@ -473,13 +478,14 @@ func byID(parameter string, f func(r *http.Request, id int64) (response, error))
 // deprecated adds to a handler what the OpenAPI description says of its operation: since when it is
 // deprecated (RFC 9745), when it will be gone (RFC 8594), and what comes in its place.
 func deprecated(h handler) handler {
+	header := map[string]string{
+		"Deprecation": "@1795132800", // 20 November 2026
+		"Sunset":      "Thu, 05 Dec 2030 00:00:00 GMT",
+		"Link":        `</pets>; rel="successor-version"`,
+	}
 	return func(r *http.Request) (response, error) {
 		resp, err := h(r)
-		resp.header = http.Header{
-			"Deprecation": {"@1795132800"}, // 20 November 2026
-			"Sunset":      {"Thu, 05 Dec 2030 00:00:00 GMT"},
-			"Link":        {`</pets>; rel="successor-version"`},
-		}
+		resp.header = header
 		return resp, err
 	}
 }
@@ -642,7 +648,7 @@ func created[T entity](r *http.Request, added *record[T], err error) (response, 
 	return response{
 		status: http.StatusCreated,
 		body:   added.clientJSON,
-		header: http.Header{"Location": {location}},
+		header: map[string]string{"Location": location},
 	}, nil
 }
 
@@ -672,7 +678,8 @@ func inventoryJSON(pet *record[Pet]) []byte { return encode(pet.value.inventoryI
 // page returns the records that a query asks for and, if more follow, a Link header with the URL of
 // the next page (RFC 8288). For example, given records 1, 2, 3 and 5, limit=2 returns 1 and 2 with
 // a link to ?after=2&limit=2, which returns 3 and 5 without a link.
-func page[T entity](r *http.Request, q query, records []*record[T]) ([]*record[T], http.Header) {
+func page[T entity](r *http.Request, q query, records []*record[T]) ([]*record[T],
+	map[string]string) {
 	first, found := search(records, q.after)
 	if found {
 		first++
@@ -686,7 +693,7 @@ func page[T entity](r *http.Request, q query, records []*record[T]) ([]*record[T
 	next.Set("after", strconv.FormatInt(records[q.limit-1].value.id(), 10))
 	next.Set("limit", strconv.FormatInt(q.limit, 10))
 	link := fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.Path, next.Encode())
-	return records, http.Header{"Link": {link}}
+	return records, map[string]string{"Link": link}
 }
 
 // A query is what the query parameters of a request for a list ask for: at most limit records, with
@@ -829,11 +836,11 @@ func getReferenceFile(r *http.Request) (response, error) {
 	if err != nil {
 		return noPath(r)
 	}
-	return response{status: http.StatusOK, body: body, header: http.Header{
-		"Content-Type": {contentTypes[path.Ext(name)]},
-		"Content-Security-Policy": {
-			"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-		"X-Content-Type-Options": {"nosniff"},
-		"Cache-Control":          {"no-cache"},
+	return response{status: http.StatusOK, body: body, header: map[string]string{
+		"Content-Type": contentTypes[path.Ext(name)],
+		"Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; " +
+			"frame-ancestors 'none'",
+		"X-Content-Type-Options": "nosniff",
+		"Cache-Control":          "no-cache",
 	}}, nil
 }

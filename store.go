@@ -360,7 +360,8 @@ func (t *table[T]) load(data []byte, read func(*fields) T, st *state) error {
 
 // format returns the snapshot of a state.
 func (st *state) format() []byte {
-	b := fmt.Appendf(nil, "{\n\"lastCategoryId\": %d,\n\"lastPetId\": %d,\n\"lastOrderId\": %d",
+	b := make([]byte, 0, 100*len(st.pets.records)) // it may grow
+	b = fmt.Appendf(b, "{\n\"lastCategoryId\": %d,\n\"lastPetId\": %d,\n\"lastOrderId\": %d",
 		st.categories.lastID, st.pets.lastID, st.orders.lastID)
 	b = appendList(b, "categories", st.categories.records)
 	b = appendList(b, "pets", st.pets.records)
