@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -48,41 +47,34 @@ type faults struct{ fail, drop, slow *ratio }
 // check returns the faults in the options. It returns an error, in terms of the flags, if the
 // options make no sense.
 func (o Options) check() (f faults, err error) {
-	if o.Minute < time.Second || o.Minute > time.Minute {
-		return f, fmt.Errorf("-minute must be from 1s to 1m, not %v", o.Minute)
-	}
-	for _, origin := range o.CORSOrigins {
-		if !isOrigin(origin) {
-			return f, fmt.Errorf("-cors-origin must be a scheme and a host, such as "+
-				"https://example.com, in small letters and without a path, trailing slash or "+
-				"default port; got %q", origin)
-		}
-	}
-	if o.Delay < 0 || o.Delay > 8*time.Second { // a shutdown waits at most 10s
-		return f, fmt.Errorf("-delay must be from 0 to 8s, not %v", o.Delay)
-	}
-	slow := o.Slow
-	if o.Delay > 0 {
-		slow = cmp.Or(slow, "1/1")
-	} else if slow != "" {
-		return f, errors.New("-slow needs -delay")
-	}
+	noOrigin := func(text string) bool { return !isOrigin(text) }
+	noMethod := func(text string) bool { return !slices.Contains(methods, text) }
 	var only []string
 	if o.Only != "" {
 		only = strings.Split(strings.ReplaceAll(o.Only, "GET", "GET,HEAD"), ",")
 	}
-	for _, method := range only {
-		if !slices.Contains(methods, method) {
-			return f, fmt.Errorf("-only must be methods such as PUT or GET,POST; got %q", o.Only)
-		}
-	}
-	if o.Only != "" && o.Fail == "" && o.Drop == "" && o.Delay == 0 {
+	switch {
+	case o.Minute < time.Second || o.Minute > time.Minute:
+		return f, fmt.Errorf("-minute must be from 1s to 1m, not %v", o.Minute)
+	case slices.ContainsFunc(o.CORSOrigins, noOrigin):
+		return f, fmt.Errorf("-cors-origin must be a scheme and a host, such as "+
+			"https://example.com, in small letters and without a path, trailing slash or "+
+			"default port; got %q", strings.Join(o.CORSOrigins, ", "))
+	case o.Delay < 0 || o.Delay > 8*time.Second: // a shutdown waits at most 10s
+		return f, fmt.Errorf("-delay must be from 0 to 8s, not %v", o.Delay)
+	case o.Delay == 0 && o.Slow != "":
+		return f, errors.New("-slow needs -delay")
+	case slices.ContainsFunc(only, noMethod):
+		return f, fmt.Errorf("-only must be methods such as PUT or GET,POST; got %q", o.Only)
+	case o.Only != "" && o.Fail == "" && o.Drop == "" && o.Delay == 0:
 		return f, errors.New("-only needs -fail, -drop or -delay")
+	case o.Delay > 0:
+		o.Slow = cmp.Or(o.Slow, "1/1")
 	}
 	var failErr, dropErr, slowErr error
 	f.fail, failErr = parseRatio("-fail", o.Fail, only)
 	f.drop, dropErr = parseRatio("-drop", o.Drop, only)
-	f.slow, slowErr = parseRatio("-slow", slow, only)
+	f.slow, slowErr = parseRatio("-slow", o.Slow, only)
 	return f, cmp.Or(failErr, dropErr, slowErr)
 }
 
@@ -148,27 +140,21 @@ func New(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
-		options: options,
-		faults:  faults,
-		limits:  limits,
-		store:   store,
-		mux:     http.NewServeMux(),
-		started: time.Now(),
+	s := &Server{options: options, faults: faults, limits: limits, store: store,
+		mux: http.NewServeMux(), started: time.Now()}
+	route := func(pattern string, serve func(http.ResponseWriter, *http.Request, handler),
+		h handler) {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { serve(w, r, h) })
 	}
 	for pattern, h := range s.operations() {
-		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			s.serveAPI(w, r, h)
-		})
+		route(pattern, s.serveAPI, h)
 	}
-	for pattern, h := range s.openRoutes() {
-		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			s.serveOpen(w, r, h)
-		})
-	}
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.serveAPI(w, r, s.noRoute)
-	})
+	route("/", s.serveAPI, s.noRoute)
+	route("GET /healthz", s.serveOpen, s.getHealth)
+	route("GET /openapi.json", s.serveOpen, getDescription)
+	route("GET /docs/keys.json", s.serveOpen, s.getKeys)
+	route("GET /docs/{file}", s.serveOpen, getReferenceFile)
+	route("GET /{$}", s.serveOpen, getReferenceFile)
 	return s, nil
 }
 
@@ -194,17 +180,6 @@ func (s *Server) operations() map[string]handler {
 		"GET /inventory":                  s.listInventory,
 		"GET /inventory/{petId}":          byID("petId", s.getInventory),
 		"PATCH /inventory/{petId}":        byID("petId", s.updateInventory),
-	}
-}
-
-// openRoutes need no key and are not counted.
-func (s *Server) openRoutes() map[string]handler {
-	return map[string]handler{
-		"GET /healthz":        s.getHealth,
-		"GET /openapi.json":   getDescription,
-		"GET /docs/keys.json": s.getKeys,
-		"GET /docs/{file}":    getReferenceFile,
-		"GET /{$}":            getReferenceFile,
 	}
 }
 
@@ -242,21 +217,16 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, h handler) {
 	slow := s.faults.slow.hits(r.Method)
 	resp, err := h.call(r)
 	if slow {
-		s.holdBack(r.Context())
+		select {
+		case <-time.After(s.options.Delay):
+		case <-r.Context().Done(): // the client has gone
+		}
 	}
 	if err == nil && s.faults.drop.hits(r.Method) {
 		s.log(r, begin, "dropped")
 		panic(http.ErrAbortHandler) // which net/http takes as a wish to close the connection
 	}
 	s.send(w, r, begin, resp, err)
-}
-
-// holdBack returns after the delay, or as soon as the client has gone.
-func (s *Server) holdBack(client context.Context) {
-	select {
-	case <-time.After(s.options.Delay):
-	case <-client.Done():
-	}
 }
 
 // serveOpen serves a request that needs no key and is not counted.
@@ -301,9 +271,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, r
 	s.setHeaders(w.Header(), resp)
 	s.setCORSHeaders(w.Header(), r.Header.Get("Origin"))
 	w.WriteHeader(resp.status)
-	w.Write(resp.body)
-	if resp.isJSON() {
-		io.WriteString(w, endOfJSON)
+	if resp.body != nil {
+		w.Write(resp.body)
+		io.WriteString(w, "\n") // so that a terminal shows its prompt on the next line
 	}
 	s.log(r, begin, outcome)
 }
@@ -318,21 +288,13 @@ func (s *Server) errorForClient(err error) *Error {
 	return newError(internalError, "The server failed; try again, and report it if it fails again.")
 }
 
-func (resp response) isJSON() bool {
-	return resp.body != nil && resp.header["Content-Type"] == ""
-}
-
-const endOfJSON = "\n" // so that a terminal shows its prompt on the next line
-
 // setHeaders sets the headers that all responses have, and then those of this one.
 func (s *Server) setHeaders(header http.Header, resp response) {
 	header.Set("Cache-Control", "no-store")
-	length := len(resp.body)
-	if resp.isJSON() {
+	if resp.body != nil {
 		header.Set("Content-Type", "application/json")
-		length += len(endOfJSON)
 	}
-	if length > 2000 { // net/http sets it for a short body
+	if length := len(resp.body) + len("\n"); length > 2000 { // net/http does it for a short body
 		header.Set("Content-Length", strconv.Itoa(length))
 	}
 	if resp.status == http.StatusUnauthorized {
@@ -493,10 +455,7 @@ func deprecated(h handler) handler {
 // The operations on pets.
 
 func (s *Server) listPets(r *http.Request) (response, error) {
-	q, err := readQuery(r, "status", "categoryId")
-	if err != nil {
-		return response{}, err
-	}
+	q := readQuery(r, "status", "categoryId")
 	pets := s.store.view().pets.records
 	if q.status != "" || q.categoryID != 0 {
 		pets = slices.DeleteFunc(slices.Clone(pets), func(pet *record[Pet]) bool {
@@ -504,7 +463,7 @@ func (s *Server) listPets(r *http.Request) (response, error) {
 				q.categoryID != 0 && q.categoryID != pet.value.CategoryID
 		})
 	}
-	return list(r, q, pets, clientJSON), nil
+	return list(q, pets, clientJSON)
 }
 
 func (s *Server) createPet(r *http.Request) (response, error) {
@@ -535,11 +494,7 @@ func (s *Server) deletePet(_ *http.Request, id int64) (response, error) {
 // The operations on categories.
 
 func (s *Server) listCategories(r *http.Request) (response, error) {
-	q, err := readQuery(r)
-	if err != nil {
-		return response{}, err
-	}
-	return list(r, q, s.store.view().categories.records, clientJSON), nil
+	return list(readQuery(r), s.store.view().categories.records, clientJSON)
 }
 
 func (s *Server) createCategory(r *http.Request) (response, error) {
@@ -570,11 +525,7 @@ func (s *Server) deleteCategory(_ *http.Request, id int64) (response, error) {
 // The operations on orders.
 
 func (s *Server) listOrders(r *http.Request) (response, error) {
-	q, err := readQuery(r)
-	if err != nil {
-		return response{}, err
-	}
-	return list(r, q, s.store.view().orders.records, clientJSON), nil
+	return list(readQuery(r), s.store.view().orders.records, clientJSON)
 }
 
 func (s *Server) createOrder(r *http.Request) (response, error) {
@@ -605,11 +556,7 @@ func (s *Server) cancelOrder(_ *http.Request, id int64) (response, error) {
 // The operations on the inventory.
 
 func (s *Server) listInventory(r *http.Request) (response, error) {
-	q, err := readQuery(r)
-	if err != nil {
-		return response{}, err
-	}
-	return list(r, q, s.store.view().pets.records, inventoryJSON), nil
+	return list(readQuery(r), s.store.view().pets.records, inventoryJSON)
 }
 
 func (s *Server) getInventory(_ *http.Request, id int64) (response, error) {
@@ -644,23 +591,20 @@ func created[T entity](r *http.Request, added *record[T], err error) (response, 
 	if err != nil {
 		return response{}, err
 	}
-	location := fmt.Sprintf("%s/%d", r.URL.Path, added.value.id())
-	return response{
-		status: http.StatusCreated,
-		body:   added.clientJSON,
-		header: map[string]string{"Location": location},
-	}, nil
+	location := map[string]string{"Location": fmt.Sprint(r.URL.Path, "/", added.value.id())}
+	return response{status: http.StatusCreated, body: added.clientJSON, header: location}, nil
 }
 
 func noContent[T entity](_ *record[T], err error) (response, error) {
 	return response{status: http.StatusNoContent}, err
 }
 
-// list returns a response with the page of records that a query asks for, as a JSON array with one
-// record per line.
-func list[T entity](r *http.Request, q query, all []*record[T],
-	toJSON func(*record[T]) []byte) response {
-	records, header := page(r, q, all)
+// list returns the page of records that a query asks for, as a JSON array with one record per line.
+func list[T entity](q query, all []*record[T], toJSON func(*record[T]) []byte) (response, error) {
+	if q.err != nil {
+		return response{}, q.err
+	}
+	records, header := page(q, all)
 	body := append(make([]byte, 0, 100*len(records)), '[') // if it grows, a long list is slower
 	for i, found := range records {
 		if i > 0 {
@@ -668,7 +612,7 @@ func list[T entity](r *http.Request, q query, all []*record[T],
 		}
 		body = append(body, toJSON(found)...)
 	}
-	return response{status: http.StatusOK, body: append(body, ']'), header: header}
+	return response{status: http.StatusOK, body: append(body, ']'), header: header}, nil
 }
 
 func clientJSON[T entity](found *record[T]) []byte { return found.clientJSON }
@@ -678,8 +622,7 @@ func inventoryJSON(pet *record[Pet]) []byte { return encode(pet.value.inventoryI
 // page returns the records that a query asks for and, if more follow, a Link header with the URL of
 // the next page (RFC 8288). For example, given records 1, 2, 3 and 5, limit=2 returns 1 and 2 with
 // a link to ?after=2&limit=2, which returns 3 and 5 without a link.
-func page[T entity](r *http.Request, q query, records []*record[T]) ([]*record[T],
-	map[string]string) {
+func page[T entity](q query, records []*record[T]) ([]*record[T], map[string]string) {
 	first, found := search(records, q.after)
 	if found {
 		first++
@@ -689,57 +632,54 @@ func page[T entity](r *http.Request, q query, records []*record[T]) ([]*record[T
 		return records, nil
 	}
 	records = records[:q.limit]
-	next := r.URL.Query() // keeps the filters
+	next := q.url.Query() // keeps the filters
 	next.Set("after", strconv.FormatInt(records[q.limit-1].value.id(), 10))
 	next.Set("limit", strconv.FormatInt(q.limit, 10))
-	link := fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.Path, next.Encode())
+	link := fmt.Sprintf(`<%s?%s>; rel="next"`, q.url.Path, next.Encode())
 	return records, map[string]string{"Link": link}
 }
 
-// A query is what the query parameters of a request for a list ask for: at most limit records, with
-// greater ids than after. A filter is zero if it was left out.
+// A query is what a request for a list asks for: at most limit records, with greater ids than
+// after. A filter is zero if it was left out.
 type query struct {
+	url          *url.URL
 	limit, after int64
 	status       PetStatus
 	categoryID   int64
+	err          error // the first error; reading goes on after it
 }
 
 // readQuery reads the query parameters of a request for a list that has the given filters.
-func readQuery(r *http.Request, filters ...string) (q query, err error) {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return q, newError(invalidParameter,
-			"The query must consist of percent-encoded name=value pairs joined by &.")
+func readQuery(r *http.Request, filters ...string) query {
+	q := query{url: r.URL}
+	check := func(ok bool, format string, args ...any) {
+		if !ok && q.err == nil {
+			q.err = newError(invalidParameter, format, args...)
+		}
 	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	check(err == nil, "The query must consist of percent-encoded name=value pairs joined by &.")
 	names := append([]string{"limit", "after"}, filters...)
 	for _, name := range slices.Sorted(maps.Keys(values)) { // the same error each time
-		if !slices.Contains(names, name) {
-			return q, newError(invalidParameter, "The parameter %.40q is unknown; use one of %s.",
-				name, strings.Join(names, ", "))
-		}
-		if len(values[name]) > 1 || values.Get(name) == "" {
-			return q, newError(invalidParameter, "%s must not be repeated or empty.", name)
-		}
+		check(slices.Contains(names, name), "The parameter %.40q is unknown; use one of %s.",
+			name, strings.Join(names, ", "))
+		check(len(values[name]) == 1 && values.Get(name) != "",
+			"%s must not be repeated or empty.", name)
 	}
-	integerOr := func(name string, value, low, high int64) int64 {
-		if !values.Has(name) {
-			return value
+	integer := func(name string, value, low, high int64) int64 {
+		if values.Has(name) {
+			var ok bool
+			value, ok = parseInteger(values.Get(name), low, high)
+			check(ok, "%s must be an integer from %d to %d.", name, low, high)
 		}
-		n, ok := parseInteger(values.Get(name), low, high)
-		if !ok && err == nil {
-			err = newError(invalidParameter,
-				"%s must be an integer from %d to %d.", name, low, high)
-		}
-		return n
+		return value
 	}
-	q.limit = integerOr("limit", 20, 1, 100)
-	q.after = integerOr("after", 0, 0, math.MaxInt64)
-	q.categoryID = integerOr("categoryId", 0, 1, math.MaxInt64)
+	q.limit = integer("limit", 20, 1, 100)
+	q.after = integer("after", 0, 0, math.MaxInt64)
+	q.categoryID = integer("categoryId", 0, 1, math.MaxInt64)
 	q.status = PetStatus(values.Get("status"))
-	if err == nil && q.status != "" && !q.status.valid() {
-		err = newError(invalidParameter, "status must be %s.", mustBe(q.status))
-	}
-	return q, err
+	check(q.status == "" || q.status.valid(), "status must be %s.", mustBe(q.status))
+	return q
 }
 
 // parseInteger parses an integer in canonical form: not +1, 01 or 1.0.
@@ -764,20 +704,17 @@ func readBody[T any](r *http.Request, read func(*fields) T) (value T, err error)
 		return value, newError(unsupportedMediaType,
 			"The body must not be compressed; send it without Content-Encoding.")
 	}
-	tooLarge := newError(payloadTooLarge, "The body must be at most %d bytes.", maxBody)
+	const tooLarge = "The body must be at most %d bytes."
 	if r.ContentLength > maxBody {
-		return value, tooLarge
+		return value, newError(payloadTooLarge, tooLarge, maxBody)
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	if limit, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return value, newError(payloadTooLarge, "The body must be at most %d bytes.", limit.Limit)
+		return value, newError(payloadTooLarge, tooLarge, limit.Limit)
 	}
 	if err != nil {
 		return value, newError(incompleteBody,
 			"The body ended early or arrived too slowly; send it again.")
-	}
-	if len(body) > maxBody {
-		return value, tooLarge
 	}
 	return decode(body, read)
 }

@@ -660,7 +660,7 @@ func TestPage(t *testing.T) {
 			source, _ := io.ReadAll(resp.Body)
 			equal(t, "status", 200, resp.StatusCode)
 			equal(t, "Content-Type", types[path.Ext(file.Name())], resp.Header.Get("Content-Type"))
-			equal(t, "content", contentOf(t, "docs/reference/"+file.Name()), string(source))
+			equal(t, "content", contentOf(t, "docs/reference/"+file.Name())+"\n", string(source))
 			equal(t, "unsafe", "", unsafe.FindString(string(source)))
 			for _, loaded := range loads.FindAllStringSubmatch(string(source), -1) {
 				other, _ := base.Parse(loaded[1])

@@ -106,21 +106,18 @@ func (d decision) setHeaders(header http.Header) {
 	}
 }
 
-// admission returns the decision to admit a request, which has been counted.
+// admission returns the decision to admit a request that has been counted.
 func (w *window) admission() decision {
 	return decision{limit: w.limit, remaining: w.remaining(), reset: w.end}
 }
 
 // refusal returns the decision to refuse a request, because none remain.
 func (w *window) refusal(now time.Time) decision {
-	return decision{
-		err: newError(rateLimited, "The limit of %d requests per %s has been reached; "+
-			"wait the number of seconds in Retry-After.", w.limit, w.name),
-		limit:      w.limit,
-		remaining:  0,
-		reset:      w.end,
-		retryAfter: w.end.Sub(now),
-	}
+	d := w.admission()
+	d.retryAfter = w.end.Sub(now)
+	d.err = newError(rateLimited, "The limit of %d requests per %s has been reached; "+
+		"wait the number of seconds in Retry-After.", w.limit, w.name)
+	return d
 }
 
 // An account counts the requests made with one key, and bans a client that goes on sending although
@@ -184,14 +181,9 @@ func (a *account) banRefusal(now time.Time) decision {
 	if a.day.remaining() == 0 && a.day.end.After(end) {
 		end = a.day.end
 	}
-	return decision{
-		err: newError(keyBanned, "This key is banned for sending requests over its limit; "+
-			"wait the number of seconds in Retry-After."),
-		limit:      a.minute.limit,
-		remaining:  0,
-		reset:      end,
-		retryAfter: end.Sub(now),
-	}
+	err := newError(keyBanned, "This key is banned for sending requests over its limit; "+
+		"wait the number of seconds in Retry-After.")
+	return decision{err: err, limit: a.minute.limit, reset: end, retryAfter: end.Sub(now)}
 }
 
 // limits decide on requests.

@@ -20,9 +20,6 @@ import (
 // decode checks JSON and reads the object in it. An unknown field is reported before any other
 // fault, since a misspelled field also makes another one missing.
 func decode[T any](data []byte, read func(*fields) T) (value T, err error) {
-	if err := checkJSON(data); err != nil {
-		return value, err
-	}
 	f, err := newFields(data)
 	if err != nil {
 		return value, err
@@ -47,10 +44,12 @@ type fields struct {
 	err    error // the first error; reading goes on after it
 }
 
-// newFields returns the fields of the object in valid JSON.
 func newFields(data []byte) (*fields, error) {
+	if err := checkJSON(data); err != nil {
+		return nil, err
+	}
 	f := &fields{unread: map[string]json.RawMessage{}}
-	dec := json.NewDecoder(bytes.NewReader(data)) // never fails on valid JSON
+	dec := json.NewDecoder(bytes.NewReader(data)) // which never fails now
 	if start, _ := dec.Token(); start != json.Delim('{') {
 		return nil, newError(malformedJSON, "The JSON must be a single object.")
 	}

@@ -32,7 +32,7 @@ type store struct {
 	current atomic.Pointer[state]
 
 	mu        sync.Mutex // held during a write; guards the field below
-	lastKnown []byte     // what the file held when this process last read or wrote it
+	lastKnown []byte     // what this process last read or wrote
 }
 
 // A state is everything in the store. A pet belongs to a category that exists, and an order refers
@@ -392,7 +392,7 @@ var builtInSample []byte
 // The sample is the snapshot at samplePath or, if that is empty, the built-in one.
 func openStore(path, samplePath string, logger *log.Logger) (*store, error) {
 	s := &store{logger: logger}
-	if err := s.readSample(samplePath); err != nil || path == "" {
+	if err := s.load(samplePath, builtInSample); err != nil || path == "" {
 		return s, err
 	}
 	var err error
@@ -400,29 +400,32 @@ func openStore(path, samplePath string, logger *log.Logger) (*store, error) {
 		return nil, err
 	}
 	info, err := os.Stat(s.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return s, s.create()
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", s.path)
+	case isReadOnly(info):
+		logger.Printf("%s is read-only, so every write will fail", s.path)
 	}
-	return s, s.read(info)
+	return s, s.load(s.path, nil)
 }
 
-// readSample makes the sample the current state.
-func (s *store) readSample(path string) error {
-	data, err := builtInSample, error(nil)
+// load makes the snapshot in a file, or the one given if there is no path, the current state.
+func (s *store) load(path string, snapshot []byte) (err error) {
 	if path != "" {
-		data, err = os.ReadFile(path)
+		if snapshot, err = os.ReadFile(path); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	sample, err := parse(data)
+	st, err := parse(snapshot)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	s.current.Store(sample)
+	s.current.Store(st)
+	s.lastKnown = snapshot
 	return nil
 }
 
@@ -442,6 +445,7 @@ func resolve(path string) (string, error) {
 
 // create writes the sample to the file, which does not exist yet.
 func (s *store) create() error {
+	s.lastKnown = nil
 	err := s.replaceFile(s.view().format())
 	if errors.Is(err, errFileChanged) {
 		err = errors.New("another server has just written it; start again")
@@ -449,27 +453,6 @@ func (s *store) create() error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be created: %w", s.path, err)
 	}
-	return nil
-}
-
-// read makes what the file holds the current state.
-func (s *store) read(info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", s.path)
-	}
-	data, err := os.ReadFile(s.path)
-	if err != nil {
-		return err
-	}
-	st, err := parse(data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.path, err)
-	}
-	if isReadOnly(info) {
-		s.logger.Printf("%s is read-only, so every write will fail", s.path)
-	}
-	s.lastKnown = data
-	s.current.Store(st)
 	return nil
 }
 

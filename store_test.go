@@ -507,11 +507,11 @@ func TestChangedFile(t *testing.T) {
 		starting, err := openStore("", "", nil)
 		must(t, err)
 		starting.path = path
-		writeFile(t, path, "{}")
+		writeFile(t, path, string(builtInSample))
 		err = starting.create()
 		equal(t, "error", path+" cannot be created: another server has just written it; "+
 			"start again", fmt.Sprint(err))
-		equal(t, "the file", "{}", contentOf(t, path))
+		equal(t, "the file", string(builtInSample), contentOf(t, path))
 	})
 }
 
