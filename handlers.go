@@ -91,17 +91,14 @@ type ratio struct {
 
 // parseRatio parses a flag such as 2/3, or an empty one for none.
 func parseRatio(flag, text string, methods []string) (*ratio, error) {
-	if text == "" {
-		return new(ratio), nil
-	}
-	before, after, _ := strings.Cut(text, "/")
-	n, ok := parseInteger(after, 1, 1_000_000)
-	m, ok2 := parseInteger(before, 1, n)
-	if !ok || !ok2 {
+	q := &ratio{methods: methods}
+	fmt.Sscanf(text, "%d/%d", &q.m, &q.n)
+	canonical := fmt.Sprintf("%d/%d", q.m, q.n) // without signs, spaces and zeros before a number
+	if text != "" && (text != canonical || q.m < 1 || q.m > q.n || q.n > 1_000_000) {
 		return nil, fmt.Errorf("%s must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got %q",
 			flag, text)
 	}
-	return &ratio{m: m, n: n, methods: methods}, nil
+	return q, nil
 }
 
 // hits counts a request, unless its method is another one, and reports whether it is one of the
@@ -194,7 +191,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == "OPTIONS" && r.Header.Get("Origin") != "" &&
 		r.Header.Get("Access-Control-Request-Method") != "":
 		s.serveOpen(w, r, s.preflight)
-	case r.URL.Path != path.Clean(r.URL.Path): // the mux would redirect //pets to /pets
+	case r.URL.Path != path.Clean("/"+r.URL.Path): // the mux would redirect //pets to /pets
 		s.serveAPI(w, r, noPath)
 	default:
 		s.mux.ServeHTTP(w, r)
@@ -351,13 +348,13 @@ func failOnPurpose(*http.Request) (response, error) {
 // section 2.1) or, if that is missing or empty, in X-API-Key.
 func requestKey(r *http.Request) string {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	switch {
-	case scheme == "":
+	if scheme == "" {
 		return r.Header.Get("X-API-Key")
-	case strings.EqualFold(scheme, "Bearer"):
-		return strings.TrimLeft(key, " ")
 	}
-	return ""
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimLeft(key, " ")
 }
 
 // isOrigin reports whether a text is an origin as browsers send it (RFC 6454, section 6.1).
@@ -411,16 +408,14 @@ func (s *Server) setCORSHeaders(header http.Header, origin string) {
 // the answer lacks the headers of CORS, which the browser reports.
 func (s *Server) preflight(r *http.Request) (response, error) {
 	resp := response{status: http.StatusNoContent}
-	if origin := r.Header.Get("Origin"); !s.allowsOrigin(origin) {
-		if s.options.Verbose {
-			s.options.Logger.Printf("the origin %q is not allowed; -cors-origin would allow it",
-				origin)
+	origin, asked := r.Header.Get("Origin"), r.Header.Values("Access-Control-Request-Headers")
+	if s.allowsOrigin(origin) {
+		resp.header = map[string]string{
+			"Access-Control-Allow-Methods": strings.Join(methods, ", "),
+			"Access-Control-Allow-Headers": strings.Join(asked, ", "),
 		}
-		return resp, nil
-	}
-	resp.header = map[string]string{"Access-Control-Allow-Methods": strings.Join(methods, ", ")}
-	if asked := r.Header.Values("Access-Control-Request-Headers"); len(asked) > 0 {
-		resp.header["Access-Control-Allow-Headers"] = strings.Join(asked, ", ")
+	} else if s.options.Verbose {
+		s.options.Logger.Printf("the origin %q is not allowed; -cors-origin would allow it", origin)
 	}
 	return resp, nil
 }
@@ -617,7 +612,7 @@ func list[T entity](q query, all []*record[T], toJSON func(*record[T]) []byte) (
 
 func clientJSON[T entity](found *record[T]) []byte { return found.clientJSON }
 
-func inventoryJSON(pet *record[Pet]) []byte { return encode(pet.value.inventoryItem()) }
+func inventoryJSON(pet *record[Pet]) []byte { return encode(newInventoryItem(pet.value)) }
 
 // page returns the records that a query asks for and, if more follow, a Link header with the URL of
 // the next page (RFC 8288). For example, given records 1, 2, 3 and 5, limit=2 returns 1 and 2 with

@@ -62,6 +62,29 @@ func readKeyEntry(f *fields) keyEntry {
 	return keyEntry{key, p}
 }
 
+// parseKeys reads a keys file.
+func parseKeys(data []byte) (map[string]plan, error) {
+	if err := checkJSON(data); err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil || len(list) == 0 {
+		return nil, newError(invalidField, "The keys must be an array with at least one entry.")
+	}
+	keys := map[string]plan{}
+	for i, entryJSON := range list {
+		entry, err := decode(entryJSON, readKeyEntry)
+		if _, given := keys[entry.key]; err == nil && given {
+			err = newError(invalidField, "The key appears twice; remove one entry.")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("keys, record %d: %w", i+1, err)
+		}
+		keys[entry.key] = entry.plan
+	}
+	return keys, nil
+}
+
 // A window allows a fixed number of requests until it ends. The first request after that restarts
 // it: if a request arrives at 9:00:30, the minute ends at 9:01:30, and if the next one arrives at
 // 9:07:12, the next minute ends at 9:08:12.
@@ -193,50 +216,32 @@ type limits struct {
 	keyless  window // a window for each client without a valid key would cost memory
 }
 
-// newLimits reads the keys file or, if path is empty, uses the demo keys. The minute argument is
-// the length of a rate-limit minute.
+// newLimits reads the keys file or, if path is empty, uses the demo keys. The error gives the
+// number of an invalid entry. The minute argument is the length of a rate-limit minute.
 func newLimits(path string, minute time.Duration) (*limits, error) {
-	data := []byte(demoKeys)
+	data, err := []byte(demoKeys), error(nil)
 	if path != "" {
-		var err error
-		if data, err = os.ReadFile(path); err != nil {
-			return nil, err
-		}
+		data, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := parseKeys(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	l := &limits{
 		accounts: map[string]*account{},
 		keyless:  window{name: "minute", length: minute, limit: plans["free"].perMinute},
 	}
-	if err := l.addAccounts(data, minute); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return l, nil
-}
-
-// addAccounts adds the accounts in a keys file. The error gives the number of an invalid entry.
-func (l *limits) addAccounts(data []byte, minute time.Duration) error {
-	if err := checkJSON(data); err != nil {
-		return err
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(data, &list) != nil || len(list) == 0 {
-		return newError(invalidField, "The keys must be an array with at least one entry.")
-	}
-	for i, entryJSON := range list {
-		entry, err := decode(entryJSON, readKeyEntry)
-		if err == nil && l.accounts[entry.key] != nil {
-			err = newError(invalidField, "The key appears twice; remove one entry.")
-		}
-		if err != nil {
-			return fmt.Errorf("keys, record %d: %w", i+1, err)
-		}
-		l.accounts[entry.key] = &account{
-			minute:     window{name: "minute", length: minute, limit: entry.plan.perMinute},
-			day:        window{name: "day", length: 24 * time.Hour, limit: entry.plan.perDay},
+	for key, plan := range entries {
+		l.accounts[key] = &account{
+			minute:     window{name: "minute", length: minute, limit: plan.perMinute},
+			day:        window{name: "day", length: 24 * time.Hour, limit: plan.perDay},
 			strikeRate: rate.NewLimiter(rate.Every(minute/60), 1),
 		}
 	}
-	return nil
+	return l, nil
 }
 
 // admit decides on a request with a key, which is empty if there is none. The windows follow the

@@ -251,9 +251,7 @@ type InventoryItem struct {
 	Status   PetStatus `json:"status"`
 }
 
-func (p Pet) inventoryItem() InventoryItem {
-	return InventoryItem{PetID: p.ID, Quantity: p.Quantity, Status: p.Status}
-}
+func newInventoryItem(p Pet) InventoryItem { return InventoryItem{p.ID, p.Quantity, p.Status} }
 
 // readInventoryUpdate returns the new quantity.
 func readInventoryUpdate(f *fields) int64 {
