@@ -489,8 +489,8 @@ var errFileChanged = newError(fileChanged, "Another program has changed the data
 //     on, the save is done.
 //  4. Sync the directory, so that the rename survives a power failure, too.
 func (s *store) replaceFile(snapshot []byte) error {
-	directory, name := filepath.Split(s.path)
-	temp, err := os.CreateTemp(directory, name+".saving-*")
+	directory := filepath.Dir(s.path)
+	temp, err := os.CreateTemp(directory, filepath.Base(s.path)+".saving-*")
 	if err != nil {
 		return err
 	}
