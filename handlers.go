@@ -214,6 +214,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, h handler) {
 	slow := s.faults.slow.hits(r.Method)
 	resp, err := h.call(r)
 	if slow {
+		io.Copy(io.Discard, r.Body) // only then does net/http notice a client that has gone
 		select {
 		case <-time.After(s.options.Delay):
 		case <-r.Context().Done(): // the client has gone
