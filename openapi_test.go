@@ -109,7 +109,7 @@ type schema struct {
 	Properties                             map[string]schema
 	Required                               []string
 	Minimum, Maximum, MinLength, MaxLength *int64
-	Default                                any
+	Default, AdditionalProperties          any
 }
 
 // values returns the lowest and the highest value that are described, those beyond, and those that
@@ -340,6 +340,13 @@ func TestDescription(t *testing.T) {
 		equal(t, "x-codes", statusOfCode, statuses)
 		slices.Sort(code.Enum)
 		equal(t, "enum", slices.Sorted(maps.Keys(statusOfCode)), code.Enum)
+	})
+	t.Run("schemas of requests alone know no other fields", func(t *testing.T) {
+		for _, name := range []string{"NewPet", "NewCategory", "InventoryUpdate"} {
+			if d.Components.Schemas[name].AdditionalProperties != false {
+				t.Errorf("%s lacks additionalProperties: false", name)
+			}
+		}
 	})
 	t.Run("says what each schema, property, code and example is", func(t *testing.T) {
 		check := func(name, text string) {
