@@ -46,15 +46,12 @@ func readKeyEntry(f *fields) keyEntry {
 	f.check(key != "" && !strings.ContainsFunc(key, invisible),
 		"key must consist of visible ASCII characters without spaces.")
 	p, fixed := plans[planName]
-	switch {
-	case fixed:
-		f.check(perMinute == nil && perDay == nil,
-			"perMinute and perDay are fixed by the plan %s; leave them out.", planName)
-	case planName != "enterprise":
-		f.check(false, "plan must be free, pro, business or enterprise.")
-	case perMinute == nil || perDay == nil:
-		f.check(false, "perMinute or perDay is missing; the plan enterprise needs both.")
-	default:
+	f.check(!fixed || perMinute == nil && perDay == nil,
+		"perMinute and perDay are fixed by the plan %s; leave them out.", planName)
+	f.check(fixed || planName == "enterprise", "plan must be free, pro, business or enterprise.")
+	f.check(fixed || perMinute != nil && perDay != nil,
+		"perMinute or perDay is missing; the plan enterprise needs both.")
+	if !fixed && f.err == nil {
 		p = plan{perMinute: *perMinute, perDay: *perDay}
 		f.check(min(p.perMinute, p.perDay) >= 1 && max(p.perMinute, p.perDay) <= math.MaxInt32,
 			"perMinute and perDay must be from 1 to %d.", math.MaxInt32)
