@@ -36,7 +36,7 @@ func newService(t testing.TB, options Options) *service {
 
 // keysFile returns the path of a keys file with the key of the tests, demo-enterprise, and these
 // limits.
-func keysFile(t testing.TB, perMinute, perDay int) string {
+func keysFile(t testing.TB, perMinute, perDay int64) string {
 	t.Helper()
 	return writeFile(t, freshPath(t), fmt.Sprintf(`[{"key": "demo-enterprise",
 		"plan": "enterprise", "perMinute": %d, "perDay": %d}]`, perMinute, perDay))
@@ -66,9 +66,9 @@ func contains(t testing.TB, what, text, part string) {
 	}
 }
 
-// expect sends a request as do does, and compares the response with the status and with want. For a
-// success, want is the whole JSON, in which the order of fields matters, but not white space. For an
-// error, want is what "code: message" begins with.
+// expect sends a request as do does, and compares the response with the status and with want. For
+// a success, want is the whole JSON, in which the order of fields matters, but not white space. For
+// an error, want is what "code: message" begins with.
 func (s *service) expect(request, body string, status int, want string, header ...string) {
 	s.t.Helper()
 	resp := s.do(request, body, header...)
@@ -100,8 +100,8 @@ func errorIn(errorJSON []byte) string {
 	return e.Code + ": " + e.Message
 }
 
-// do sends a request, such as "GET /pets/1", with lines of its header, such as "X-API-Key: KEY". The
-// key is demo-enterprise unless a line has another one; an empty one ("X-API-Key") sends none.
+// do sends a request, such as "GET /pets/1", with lines of its header, such as "X-API-Key: KEY".
+// The key is demo-enterprise unless a line has another one. "X-API-Key" alone sends none.
 func (s *service) do(request, body string, header ...string) *http.Response {
 	s.t.Helper()
 	method, target, _ := strings.Cut(request, " ")

@@ -313,7 +313,7 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 		equal(t, "header", http.Header{"Cache-Control": {"no-store"},
 			"Content-Type": {"application/json"}}, w.Header())
 		contains(t, "the log", s.log.String(), `GET "//x" 421 `)
-		equal(t, "requests left", "299", left(s.do("GET /pets", "", "X-API-Key: demo-pro")))
+		equal(t, "requests left", 299, ratesOf(s.do("GET /pets", "", "X-API-Key: demo-pro")).left)
 	})
 	t.Run("other keys have no such rule, and nor has a Server in a test", func(t *testing.T) {
 		demo, other := newService(t, Options{}), newService(t, Options{Keys: keysFile(t, 1, 1)})
@@ -551,7 +551,7 @@ func TestBodyHeldBack(t *testing.T) {
 		{"an operation without a body", "GET /pets" + waits, 200},
 		{"a wrong id in the path", "PUT /pets/x" + waits, 400},
 		{"no key", "POST /pets" + waits + "Authorization: Bearer wrong\r\n", 401},
-		{"a limit that is used up", "POST /pets" + waits + "Authorization: Bearer demo-free\r\n", 429},
+		{"a limit that is used up", "POST /x" + waits + "Authorization: Bearer demo-free\r\n", 429},
 		{"a path that does not exist", "POST /nothing" + waits, 404},
 		{"a wrong method", "PATCH /pets" + waits, 405},
 		{"a wrong type", "POST /pets" + waits + "Content-Type: text/plain\r\n", 415},
