@@ -465,6 +465,11 @@ func TestOptions(t *testing.T) {
 				`"https://shop.example/"`},
 		{"a fail of 2", Options{Fail: "2"}, "-fail" + ratio + `"2"`},
 		{"a drop of 3/2", Options{Drop: "3/2"}, "-drop" + ratio + `"3/2"`},
+		{"a slow of 0/1", Options{Slow: "0/1", Delay: 1}, "-slow" + ratio + `"0/1"`},
+		{"slow without a delay", Options{Slow: "1/2"}, "-slow needs -delay"},
+		{"only without a fault", Options{Only: "PUT"}, "-only needs -fail, -drop or -delay"},
+		{"only with another method", Options{Only: "PUT,TRACE", Delay: 1},
+			`-only must be methods such as PUT or GET,POST; got "PUT,TRACE"`},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			_, err := New(test.options)

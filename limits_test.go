@@ -102,9 +102,9 @@ func TestWindows(t *testing.T) {
 	t.Run("end after times that are rounded up to a second", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newService(t, Options{Keys: keysFile(t, 2, 1000)})
-			s.expectRates(1, time.Second/2, rates{status: 200, limit: 2, left: 1, reset: 61})
-			s.expectRates(1, time.Second/2, rates{status: 200, limit: 2, reset: 60})
-			s.expectRates(1, time.Second/2-1, rates{status: 429, limit: 2, reset: 60, retry: 60})
+			s.expectRates(1, 1, rates{status: 200, limit: 2, left: 1, reset: 61})
+			s.expectRates(1, time.Second-1, rates{status: 200, limit: 2, reset: 60})
+			s.expectRates(1, 0, rates{status: 429, limit: 2, reset: 60, retry: 60})
 			s.expectRates(1, 1, rates{status: 429, limit: 2, reset: 60, retry: 59})
 			s.expectRates(1, 59*time.Second-1, rates{status: 429, limit: 2, reset: 1, retry: 1})
 		})
