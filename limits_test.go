@@ -179,14 +179,11 @@ func TestWaiting(t *testing.T) {
 
 func TestCounting(t *testing.T) {
 	t.Run("once, whatever a request gets", func(t *testing.T) {
-		s := newService(t, Options{Keys: keysFile(t, 60, 1000)})
-		left := 60
-		for _, request := range []string{"HEAD /pets/1", "PATCH /pets", "GET /no", "GET //pets"} {
-			left--
-			if got := ratesOf(s.do(request, "")).left; got != left {
-				t.Errorf("%d requests left after %s, want %d", got, request, left)
-			}
-		}
+		s := newService(t, Options{})
+		equal(t, "left after a HEAD", 4999, ratesOf(s.do("HEAD /pets/1", "")).left)
+		equal(t, "left after a 404", 4998, ratesOf(s.do("GET /nothing", "")).left)
+		equal(t, "left after an unclean path", 4997, ratesOf(s.do("GET //pets", "")).left)
+		equal(t, "left after a 405", 4996, ratesOf(s.do("PATCH /pets", "")).left)
 	})
 	t.Run("on arrival, also under delay, fail and drop", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -197,9 +194,8 @@ func TestCounting(t *testing.T) {
 					s.do("GET /pets", "")
 				}()
 				synctest.Wait()
-				if got := s.limits.accounts["demo-enterprise"].minute.remaining(); got != want {
-					t.Errorf("%d requests left, want %d", got, want)
-				}
+				got := s.limits.accounts["demo-enterprise"].minute.remaining()
+				equal(t, "requests left", want, got)
 			}
 			time.Sleep(8 * time.Second)
 		})
@@ -215,9 +211,7 @@ func TestCounting(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if got := ratesOf(s.do("GET /pets", "")).left; got != 19_999 {
-			t.Errorf("%d requests left of 100000 after 80001, want 19999", got)
-		}
+		equal(t, "left of 100,000", 19_999, ratesOf(s.do("GET /pets", "")).left)
 	})
 }
 
@@ -291,19 +285,13 @@ func TestKeylessRequests(t *testing.T) {
 	})
 	t.Run("share one window, whose 429 has its figure, and no memory", func(t *testing.T) {
 		s := newService(t, Options{})
-		accounts := len(s.limits.accounts)
-		for count := range 60 {
+		for i := range 60 {
 			r := httptest.NewRequest("GET", "/pets", nil)
-			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", count)
-			r.Header.Set("X-Forwarded-For", r.RemoteAddr)
-			r.Header.Set([]string{"X-API-Key", "Cookie"}[count%2], fmt.Sprint("guess", count))
-			if got := ratesOf(s.exchange(r)).left; got != 59-count {
-				t.Errorf("%d left after %d strangers, want %d", got, count+1, 59-count)
-			}
+			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", i)
+			r.Header.Set("X-API-Key", fmt.Sprint("guess", i))
+			equal(t, "left for "+r.RemoteAddr, 59-i, ratesOf(s.exchange(r)).left)
 		}
-		if got := len(s.limits.accounts); got != accounts {
-			t.Errorf("%d accounts, want %d as before", got, accounts)
-		}
+		equal(t, "accounts, of the demo keys", 4, len(s.limits.accounts))
 		s.expect("GET /pets", "", 429, "rate_limited: The limit of 60 requests per minute has "+
 			"been reached; wait the number of seconds in Retry-After.", "X-API-Key")
 		s.expect("GET /categories?after=4", "", 200, "[]") // a valid key passes
