@@ -466,7 +466,7 @@ func TestOptions(t *testing.T) {
 				`"https://shop.example/"`},
 		{"a fail of 2", Options{Fail: "2"}, "-fail" + ratio + `"2"`},
 		{"a drop of 3/2", Options{Drop: "3/2"}, "-drop" + ratio + `"3/2"`},
-		{"a slow of 0/1", Options{Slow: "0/1", Delay: 1}, "-slow" + ratio + `"0/1"`},
+		{"a slow of 0/1", Options{Slow: "0/1", Only: "PUT", Delay: 1}, "-slow" + ratio + `"0/1"`},
 		{"slow without a delay", Options{Slow: "1/2"}, "-slow needs -delay"},
 		{"only without a fault", Options{Only: "PUT"}, "-only needs -fail, -drop or -delay"},
 		{"only with another method", Options{Only: "PUT,TRACE", Delay: 1},
@@ -672,6 +672,7 @@ func TestLog(t *testing.T) {
 	t.Run("is empty by default", func(t *testing.T) {
 		s := newService(t, Options{})
 		s.do("GET /pets", "")
+		s.do("OPTIONS /pets", "", "Origin: "+shop, "Access-Control-Request-Method: GET")
 		equal(t, "log", "", s.log.String())
 	})
 }
@@ -714,7 +715,7 @@ func TestBareRequest(t *testing.T) {
 		equal(t, "status", 400, newService(t, Options{}).exchange(r).StatusCode)
 	})
 	t.Run("without a path is for the page", func(t *testing.T) {
-		r, _ := http.NewRequest("GET", "http://petstore", nil)
+		r, _ := http.NewRequest("GET", "http://petstore", http.NoBody)
 		resp := newService(t, Options{}).exchange(r)
 		equal(t, "Content-Type", "text/html; charset=utf-8", resp.Header.Get("Content-Type"))
 		equal(t, "path of the caller's request", "", r.URL.Path)
