@@ -428,6 +428,8 @@ func TestPreflight(t *testing.T) {
 				"Vary":                             {"Origin"},
 			}, resp.Header)
 		}
+		h := s.do("OPTIONS /pets", "", "Origin: "+shop, method).Header
+		equal(t, "for who asks for none", []string(nil), h["Access-Control-Allow-Headers"])
 	})
 	t.Run("of another origin is a 204 without a header of CORS", func(t *testing.T) {
 		s := newService(t, options)
