@@ -21,7 +21,7 @@
 //	-keys FILE
 //		Read the API keys from this file. Without this flag, there are four public demo keys:
 //		demo-free, demo-pro, demo-business and demo-enterprise. The server then answers only
-//		requests to localhost or an IP address.
+//		requests to localhost, a name under it or an IP address.
 //	-minute DURATION
 //		Make a rate-limit minute last this long, from 1s to 1m (default 1m), so that a test need
 //		not wait for a real one. A ban lasts five of these minutes, and a day stays a day.

@@ -43,8 +43,8 @@ type state struct {
 	orders     table[Order]
 }
 
-// A table holds the records of one kind in id order. No method writes into a slice of records: each
-// change makes a new one, so that a copy of the table stays as it is.
+// A table holds the records of one kind in id order. Each change puts a new slice of records in the
+// place of the old one, so that a copy of the table stays as it is.
 //
 //	before := st.pets // records 1, 2 and 3
 //	st.pets.remove(2) // st.pets.records is 1 and 3, and before.records is still 1, 2 and 3
