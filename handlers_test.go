@@ -429,7 +429,7 @@ func TestPreflight(t *testing.T) {
 			}, resp.Header)
 		}
 		h := s.do("OPTIONS /pets", "", "Origin: "+shop, method).Header
-		equal(t, "for who asks for none", []string(nil), h["Access-Control-Allow-Headers"])
+		equal(t, "for who asks for none", "", h.Get("Access-Control-Allow-Headers"))
 	})
 	t.Run("of another origin is a 204 without a header of CORS", func(t *testing.T) {
 		s := newService(t, options)
