@@ -191,7 +191,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == "OPTIONS" && r.Header.Get("Origin") != "" &&
 		r.Header.Get("Access-Control-Request-Method") != "":
 		s.serveOpen(w, r, s.preflight)
-	case r.URL.Path != path.Clean("/"+r.URL.Path): // the mux would redirect //pets to /pets
+	case r.URL.Path[0] != '/' || r.URL.Path != path.Clean(r.URL.Path): // the mux would redirect it
 		s.serveAPI(w, r, noPath)
 	default:
 		s.mux.ServeHTTP(w, r)
@@ -648,33 +648,41 @@ type query struct {
 // readQuery reads the query parameters of a request for a list that has the given filters.
 func readQuery(r *http.Request, filters ...string) query {
 	q := query{url: r.URL}
-	check := func(ok bool, format string, args ...any) {
-		if !ok && q.err == nil {
+	refuse := func(format string, args ...any) {
+		if q.err == nil {
 			q.err = newError(invalidParameter, format, args...)
 		}
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	check(err == nil, "The query must consist of percent-encoded name=value pairs joined by &.")
+	if err != nil {
+		refuse("The query must consist of percent-encoded name=value pairs joined by &.")
+	}
 	names := append([]string{"limit", "after"}, filters...)
 	for _, name := range slices.Sorted(maps.Keys(values)) { // the same error each time
-		check(slices.Contains(names, name), "The parameter %.40q is unknown; use one of %s.",
-			name, strings.Join(names, ", "))
-		check(len(values[name]) == 1 && values.Get(name) != "",
-			"%s must not be repeated or empty.", name)
+		if !slices.Contains(names, name) {
+			refuse("The parameter %.40q is unknown; use one of %s.", name,
+				strings.Join(names, ", "))
+		} else if len(values[name]) > 1 || values.Get(name) == "" {
+			refuse("%s must not be repeated or empty.", name)
+		}
 	}
 	integer := func(name string, value, low, high int64) int64 {
-		if values.Has(name) {
-			var ok bool
-			value, ok = parseInteger(values.Get(name), low, high)
-			check(ok, "%s must be an integer from %d to %d.", name, low, high)
+		if !values.Has(name) {
+			return value
 		}
-		return value
+		n, ok := parseInteger(values.Get(name), low, high)
+		if !ok {
+			refuse("%s must be an integer from %d to %d.", name, low, high)
+		}
+		return n
 	}
 	q.limit = integer("limit", 20, 1, 100)
 	q.after = integer("after", 0, 0, math.MaxInt64)
 	q.categoryID = integer("categoryId", 0, 1, math.MaxInt64)
 	q.status = PetStatus(values.Get("status"))
-	check(q.status == "" || q.status.valid(), "status must be %s.", mustBe(q.status))
+	if q.status != "" && !q.status.valid() {
+		refuse("status must be %s.", mustBe(q.status))
+	}
 	return q
 }
 
