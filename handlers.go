@@ -214,10 +214,12 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, h handler) {
 	slow := s.faults.slow.hits(r.Method)
 	resp, err := h.call(r)
 	if slow {
-		io.Copy(io.Discard, r.Body) // only then does net/http notice a client that has gone
+		if r.Header.Get("Expect") == "" { // or net/http would ask for a body that nobody needs
+			io.CopyN(io.Discard, r.Body, maxBody)
+		}
 		select {
 		case <-time.After(s.options.Delay):
-		case <-r.Context().Done(): // the client has gone
+		case <-r.Context().Done(): // the client has gone, which shows once its body is read
 		}
 	}
 	if err == nil && s.faults.drop.hits(r.Method) {

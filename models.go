@@ -122,7 +122,7 @@ func (f *fields) check(ok bool, format string, args ...any) {
 // checkJSON returns an error unless data is one JSON value in UTF-8 without a byte order mark
 // (RFC 8259). The error gives the position of the first character with which the JSON cannot go on.
 func checkJSON(data []byte) error {
-	if len(bytes.TrimSpace(data)) == 0 {
+	if len(bytes.Trim(data, " \t\r\n")) == 0 {
 		return newError(malformedJSON, "The JSON is empty; it must be a value such as {}.")
 	}
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
@@ -138,6 +138,7 @@ func checkJSON(data []byte) error {
 	if json.Valid(data) {
 		return nil
 	}
+	// A longer beginning is no JSON either, so a binary search finds the shortest such beginning.
 	fault := sort.Search(len(data), func(i int) bool { return !beginsJSON(data[:i+1]) })
 	if fault == len(data) {
 		return newError(malformedJSON, "The JSON ends too early; send all of it.")
