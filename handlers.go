@@ -68,13 +68,11 @@ func (o Options) check() (f faults, err error) {
 		return f, fmt.Errorf("-only must be methods such as PUT or GET,POST; got %q", o.Only)
 	case o.Only != "" && o.Fail == "" && o.Drop == "" && o.Delay == 0:
 		return f, errors.New("-only needs -fail, -drop or -delay")
-	case o.Delay > 0:
-		o.Slow = cmp.Or(o.Slow, "1/1")
 	}
 	var failErr, dropErr, slowErr error
 	f.fail, failErr = parseRatio("-fail", o.Fail, only)
 	f.drop, dropErr = parseRatio("-drop", o.Drop, only)
-	f.slow, slowErr = parseRatio("-slow", o.Slow, only)
+	f.slow, slowErr = parseRatio("-slow", cmp.Or(o.Slow, "1/1"), only)
 	return f, cmp.Or(failErr, dropErr, slowErr)
 }
 
@@ -91,14 +89,17 @@ type ratio struct {
 
 // parseRatio parses a flag such as 2/3, or an empty one for none.
 func parseRatio(flag, text string, methods []string) (*ratio, error) {
-	q := &ratio{methods: methods}
-	fmt.Sscanf(text, "%d/%d", &q.m, &q.n)
-	canonical := fmt.Sprintf("%d/%d", q.m, q.n) // without signs, spaces and zeros before a number
-	if text != "" && (text != canonical || q.m < 1 || q.m > q.n || q.n > 1_000_000) {
+	if text == "" {
+		return new(ratio), nil
+	}
+	before, after, _ := strings.Cut(text, "/")
+	n, ok := parseInteger(after, 1, 1_000_000)
+	m, ok2 := parseInteger(before, 1, n)
+	if !ok || !ok2 {
 		return nil, fmt.Errorf("%s must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got %q",
 			flag, text)
 	}
-	return q, nil
+	return &ratio{m: m, n: n, methods: methods}, nil
 }
 
 // hits counts a request, unless its method is another one, and reports whether it is one of the
@@ -139,19 +140,15 @@ func New(options Options) (*Server, error) {
 	}
 	s := &Server{options: options, faults: faults, limits: limits, store: store,
 		mux: http.NewServeMux(), started: time.Now()}
-	route := func(pattern string, serve func(http.ResponseWriter, *http.Request, handler),
-		h handler) {
-		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { serve(w, r, h) })
-	}
 	for pattern, h := range s.operations() {
-		route(pattern, s.serveAPI, h)
+		s.mux.Handle(pattern, s.api(h))
 	}
-	route("/", s.serveAPI, s.noRoute)
-	route("GET /healthz", s.serveOpen, s.getHealth)
-	route("GET /openapi.json", s.serveOpen, getDescription)
-	route("GET /docs/keys.json", s.serveOpen, s.getKeys)
-	route("GET /docs/{file}", s.serveOpen, getReferenceFile)
-	route("GET /{$}", s.serveOpen, getReferenceFile)
+	s.mux.Handle("/", s.api(s.noRoute))
+	s.mux.Handle("GET /healthz", s.open(s.getHealth))
+	s.mux.Handle("GET /openapi.json", s.open(getDescription))
+	s.mux.Handle("GET /docs/keys.json", s.open(s.getKeys))
+	s.mux.Handle("GET /docs/{file}", s.open(getReferenceFile))
+	s.mux.Handle("GET /{$}", s.open(getReferenceFile))
 	return s, nil
 }
 
@@ -190,50 +187,58 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == "OPTIONS" && r.Header.Get("Origin") != "" &&
 		r.Header.Get("Access-Control-Request-Method") != "":
-		s.serveOpen(w, r, s.preflight)
+		s.open(s.preflight).ServeHTTP(w, r)
 	case r.URL.Path[0] != '/' || r.URL.Path != path.Clean(r.URL.Path): // the mux would redirect it
-		s.serveAPI(w, r, noPath)
+		s.api(noPath).ServeHTTP(w, r)
 	default:
 		s.mux.ServeHTTP(w, r)
 	}
 }
 
-// serveAPI serves an API request. In this order, a request is counted, and perhaps refused; carried
-// out, or failed on purpose; held back; and sent its response, or dropped.
-func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, h handler) {
-	begin := time.Now()
-	decision := s.limits.admit(requestKey(r), begin)
-	decision.setHeaders(w.Header())
-	if decision.err != nil {
-		s.send(w, r, begin, response{}, decision.err)
-		return
-	}
-	if s.faults.fail.hits(r.Method) {
-		h = failOnPurpose
-	}
-	slow := s.faults.slow.hits(r.Method)
-	resp, err := h.call(r)
-	if slow {
-		if r.Header.Get("Expect") == "" { // or net/http would ask for a body that nobody needs
-			io.CopyN(io.Discard, r.Body, maxBody)
+// api returns a handler for the mux, which serves an API request: it counts it, and perhaps refuses
+// it; carries it out, or fails it on purpose; holds it back; and sends its response, or drops it.
+func (s *Server) api(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		decision := s.limits.admit(requestKey(r), begin)
+		decision.setHeaders(w.Header())
+		if decision.err != nil {
+			s.send(w, r, begin, response{}, decision.err)
+			return
 		}
-		select {
-		case <-time.After(s.options.Delay):
-		case <-r.Context().Done(): // the client has gone, which shows once its body is read
+		carryOut := h
+		if s.faults.fail.hits(r.Method) {
+			carryOut = failOnPurpose
 		}
+		slow := s.options.Delay > 0 && s.faults.slow.hits(r.Method)
+		resp, err := carryOut.call(r)
+		if slow {
+			s.holdBack(r)
+		}
+		if err == nil && s.faults.drop.hits(r.Method) {
+			s.log(r, begin, "dropped")
+			panic(http.ErrAbortHandler) // which net/http takes as a wish to close the connection
+		}
+		s.send(w, r, begin, resp, err)
 	}
-	if err == nil && s.faults.drop.hits(r.Method) {
-		s.log(r, begin, "dropped")
-		panic(http.ErrAbortHandler) // which net/http takes as a wish to close the connection
-	}
-	s.send(w, r, begin, resp, err)
 }
 
-// serveOpen serves a request that needs no key and is not counted.
-func (s *Server) serveOpen(w http.ResponseWriter, r *http.Request, h handler) {
-	begin := time.Now()
-	resp, err := h.call(r)
-	s.send(w, r, begin, resp, err)
+// holdBack returns after the delay, or as soon as the client has gone.
+func (s *Server) holdBack(r *http.Request) {
+	io.CopyN(io.Discard, r.Body, maxBody) // net/http watches a connection once its body is read
+	select {
+	case <-time.After(s.options.Delay):
+	case <-r.Context().Done():
+	}
+}
+
+// open returns a handler for the mux, which serves a request that needs no key and is not counted.
+func (s *Server) open(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		resp, err := h.call(r)
+		s.send(w, r, begin, resp, err)
+	}
 }
 
 // A handler carries out a request. Unlike an http.Handler, it returns its response, so that an
@@ -294,7 +299,7 @@ func (s *Server) setHeaders(header http.Header, resp response) {
 	if resp.body != nil {
 		header.Set("Content-Type", "application/json")
 	}
-	if length := len(resp.body) + len("\n"); length > 2000 { // net/http does it for a short body
+	if length := len(resp.body) + len("\n"); length > 2000 { // net/http does it below 2048 bytes
 		header.Set("Content-Length", strconv.Itoa(length))
 	}
 	if resp.status == http.StatusUnauthorized {
@@ -318,8 +323,9 @@ func (s *Server) log(r *http.Request, begin time.Time, outcome any) {
 	}
 }
 
-// noRoute is for what no route takes: a 405 if the path has routes for other methods, which Allow
-// lists (RFC 9110, section 15.5.6), or else a 404.
+// noRoute is for what no other route takes. It asks the mux where a request with each method would
+// go: if some have a route, the response is a 405 with these in Allow (RFC 9110, section 15.5.6),
+// or else a 404.
 func (s *Server) noRoute(r *http.Request) (response, error) {
 	var allowed []string
 	for _, method := range methods {
@@ -362,15 +368,19 @@ func requestKey(r *http.Request) string {
 
 // isOrigin reports whether a text is an origin as browsers send it (RFC 6454, section 6.1).
 func isOrigin(text string) bool {
-	const hostCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-._:"
 	u, err := url.Parse(text)
-	if err != nil || text != u.Scheme+"://"+u.Host || strings.HasSuffix(text, ":") ||
-		u.Hostname() == "" || strings.Trim(u.Hostname(), hostCharacters) != "" {
+	if err != nil || text != u.Scheme+"://"+u.Host { // such as https://x/ or HTTPS://x
 		return false
 	}
-	_, ok := parseInteger(cmp.Or(u.Port(), "1"), 1, 65535)
-	isDefault := u.Scheme == "http" && u.Port() == "80" || u.Scheme == "https" && u.Port() == "443"
-	return ok && !isDefault
+	const inHosts = "abcdefghijklmnopqrstuvwxyz0123456789-._:"
+	if u.Hostname() == "" || strings.Trim(u.Hostname(), inHosts) != "" { // https://X or https://*.x
+		return false
+	}
+	if !strings.HasSuffix(text, ":"+u.Port()) { // https://x, which has no port
+		return true
+	}
+	_, ok := parseInteger(u.Port(), 1, 65535)
+	return ok && u.Scheme+u.Port() != "http80" && u.Scheme+u.Port() != "https443"
 }
 
 // allowsOrigin reports whether web pages from an origin may call the API (Fetch standard, CORS

@@ -46,12 +46,15 @@ func readKeyEntry(f *fields) keyEntry {
 	f.check(key != "" && !strings.ContainsFunc(key, invisible),
 		"key must consist of visible ASCII characters without spaces.")
 	p, fixed := plans[planName]
-	f.check(!fixed || perMinute == nil && perDay == nil,
-		"perMinute and perDay are fixed by the plan %s; leave them out.", planName)
-	f.check(fixed || planName == "enterprise", "plan must be free, pro, business or enterprise.")
-	f.check(fixed || perMinute != nil && perDay != nil,
-		"perMinute or perDay is missing; the plan enterprise needs both.")
-	if !fixed && f.err == nil {
+	switch {
+	case fixed:
+		f.check(perMinute == nil && perDay == nil,
+			"perMinute and perDay are fixed by the plan %s; leave them out.", planName)
+	case planName != "enterprise":
+		f.check(false, "plan must be free, pro, business or enterprise.")
+	case perMinute == nil || perDay == nil:
+		f.check(false, "perMinute or perDay is missing; the plan enterprise needs both.")
+	default:
 		p = plan{perMinute: *perMinute, perDay: *perDay}
 		f.check(min(p.perMinute, p.perDay) >= 1 && max(p.perMinute, p.perDay) <= math.MaxInt32,
 			"perMinute and perDay must be from 1 to %d.", math.MaxInt32)
@@ -184,8 +187,9 @@ func (a *account) decide(now time.Time) decision {
 	return a.banRefusal(now)
 }
 
-// tighter returns the window with fewer requests left or, if both have the same number left, the
-// one that ends later: if both are used up, a client has to wait for that one.
+// tighter returns the window with fewer requests left, so if it has some left, the other has, too.
+// If both have the same number left, it returns the one that ends later: if both are used up, a
+// client has to wait for that one.
 func (a *account) tighter() *window {
 	minute, day := a.minute.remaining(), a.day.remaining()
 	if day < minute || day == minute && a.day.end.After(a.minute.end) {
@@ -210,7 +214,7 @@ func (a *account) banRefusal(now time.Time) decision {
 type limits struct {
 	mu       sync.Mutex // guards the fields below
 	accounts map[string]*account
-	keyless  window // a window for each client without a valid key would cost memory
+	keyless  window // of all without a valid key, since one for each would cost memory
 }
 
 // newLimits reads the keys file or, if path is empty, uses the demo keys. The error gives the
@@ -231,10 +235,10 @@ func newLimits(path string, minute time.Duration) (*limits, error) {
 		accounts: map[string]*account{},
 		keyless:  window{name: "minute", length: minute, limit: plans["free"].perMinute},
 	}
-	for key, plan := range entries {
+	for key, p := range entries {
 		l.accounts[key] = &account{
-			minute:     window{name: "minute", length: minute, limit: plan.perMinute},
-			day:        window{name: "day", length: 24 * time.Hour, limit: plan.perDay},
+			minute:     window{name: "minute", length: minute, limit: p.perMinute},
+			day:        window{name: "day", length: 24 * time.Hour, limit: p.perDay},
 			strikeRate: rate.NewLimiter(rate.Every(minute/60), 1),
 		}
 	}

@@ -66,7 +66,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -161,8 +160,7 @@ func serve(ctx context.Context, addr string, opts Options, stderr io.Writer) err
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
-	var logged bytes.Buffer // what New logs, to be printed below the URL
-	opts.Logger = log.New(&logged, "", log.LstdFlags)
+	opts.Logger = log.New(stderr, "", log.LstdFlags)
 	// Listen first, so that a busy port leaves no data file behind.
 	listener, err := listen(addr, opts.usesDemoKeys())
 	if err != nil {
@@ -181,8 +179,6 @@ func serve(ctx context.Context, addr string, opts Options, stderr io.Writer) err
 Reference:    %[1]s/
 Try:          curl -i -H "Authorization: Bearer %[2]s" %[1]s/pets
 `, urlOf(listener.Addr().(*net.TCPAddr), addr, opts.usesDemoKeys()), exampleKey)
-	opts.Logger.SetOutput(stderr)
-	logged.WriteTo(stderr)
 	server := httpServer(s)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()

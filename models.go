@@ -17,8 +17,8 @@ import (
 
 // How JSON is read: request bodies, the keys file, the data file and each record in it.
 
-// decode checks JSON and reads the object in it. An unknown field is reported before any other
-// fault, since a misspelled field also makes another one missing.
+// decode reads the object in JSON from outside. An unknown field is reported before a fault in a
+// known one, since a misspelled field also makes another one missing.
 func decode[T any](data []byte, read func(*fields) T) (value T, err error) {
 	f, err := newFields(data)
 	if err != nil {
@@ -26,7 +26,7 @@ func decode[T any](data []byte, read func(*fields) T) (value T, err error) {
 	}
 	value = read(f)
 	if len(f.unread) > 0 {
-		name := slices.Sorted(maps.Keys(f.unread))[0]
+		name := slices.Sorted(maps.Keys(f.unread))[0] // the same one each time
 		return value, newError(invalidField, "The field %.40q is unknown here; leave it out.", name)
 	}
 	return value, f.err
@@ -49,7 +49,7 @@ func newFields(data []byte) (*fields, error) {
 		return nil, err
 	}
 	f := &fields{unread: map[string]json.RawMessage{}}
-	dec := json.NewDecoder(bytes.NewReader(data)) // which never fails now
+	dec := json.NewDecoder(bytes.NewReader(data)) // on valid JSON, no call below fails
 	if start, _ := dec.Token(); start != json.Delim('{') {
 		return nil, newError(malformedJSON, "The JSON must be a single object.")
 	}
@@ -138,7 +138,9 @@ func checkJSON(data []byte) error {
 	if json.Valid(data) {
 		return nil
 	}
-	// A longer beginning is no JSON either, so a binary search finds the shortest such beginning.
+	// The fault in [1,,2] is at the second comma: [1, begins JSON, and [1,, does not, nor does
+	// anything longer. So a binary search finds the shortest beginning of data that begins no JSON.
+	// (The offsets in errors of encoding/json depend on the Go release.)
 	fault := sort.Search(len(data), func(i int) bool { return !beginsJSON(data[:i+1]) })
 	if fault == len(data) {
 		return newError(malformedJSON, "The JSON ends too early; send all of it.")
@@ -178,8 +180,8 @@ func encode(value any) []byte {
 	return bytes.TrimSuffix(line.Bytes(), []byte("\n"))
 }
 
-// The records, each with the function that reads it. An id must be an integer in a request body,
-// too, but only that in the data file counts.
+// The records, each with the function that reads it. An id in a request body is checked, so that a
+// client can send back what it got, and then ignored. An id in the data file counts.
 
 // Category is a kind of animal. The description is nil if it was left out.
 type Category struct {
@@ -235,7 +237,7 @@ func readPet(f *fields) Pet {
 // petInFile is a Pet as the data file has it: with its stock.
 type petInFile struct {
 	Pet
-	Quantity int64 `json:"quantity"`
+	Stock int64 `json:"quantity"`
 }
 
 func readPetInFile(f *fields) Pet {
@@ -298,8 +300,8 @@ type DateTime string
 var dateTimeForm = regexp.MustCompile( // RFC 3339, section 5.6
 	`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// valid reports whether d has the form of a date-time and is in the calendar, which has no leap
-// seconds.
+// valid reports whether d has the form of a date-time, which excludes 9:30:00 and 09:30:00,5, and
+// is in the calendar, which excludes 31 February and leap seconds.
 func (d DateTime) valid() bool {
 	_, err := time.Parse(time.RFC3339, string(d))
 	return err == nil && dateTimeForm.MatchString(string(d))

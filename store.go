@@ -32,7 +32,7 @@ type store struct {
 	current atomic.Pointer[state]
 
 	mu        sync.Mutex // held during a write; guards the field below
-	lastKnown []byte     // what this process last read or wrote
+	lastKnown []byte     // what the file held when this process last read or wrote it
 }
 
 // A state is everything in the store. A pet belongs to a category that exists, and an order refers
@@ -65,15 +65,15 @@ type record[T entity] struct {
 // An entity is a Category, a Pet or an Order.
 type entity interface {
 	id() int64
-	lineInFile(clientJSON []byte) []byte
-	checkReferences(st *state) error // unless each record that it refers to exists
+	inFile() any                     // what the data file has of it
+	checkReferences(st *state) error // an error unless all records that it refers to exist
 }
 
 // view returns the current state.
 func (s *store) view() *state { return s.current.Load() }
 
 // update carries out a write. If the change or the save fails, or the record refers to one that
-// does not exist, nothing has changed.
+// does not exist, nothing has changed. (It is no method, since those have no type parameters.)
 func update[T entity](s *store, change func(next *state) (*record[T], error)) (*record[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,17 +198,16 @@ func (s *store) cancelOrder(id int64) (*record[Order], error) {
 }
 
 func newRecord[T entity](v T) *record[T] {
-	clientJSON := encode(v)
-	return &record[T]{value: v, clientJSON: clientJSON, fileJSON: v.lineInFile(clientJSON)}
+	return &record[T]{value: v, clientJSON: encode(v), fileJSON: encode(v.inFile())}
 }
 
 func (c Category) id() int64 { return c.ID }
 func (p Pet) id() int64      { return p.ID }
 func (o Order) id() int64    { return o.ID }
 
-func (c Category) lineInFile(clientJSON []byte) []byte { return clientJSON }
-func (p Pet) lineInFile([]byte) []byte                 { return encode(petInFile{p, p.Quantity}) }
-func (o Order) lineInFile(clientJSON []byte) []byte    { return clientJSON }
+func (c Category) inFile() any { return c }
+func (p Pet) inFile() any      { return petInFile{Pet: p, Stock: p.Quantity} }
+func (o Order) inFile() any    { return o }
 
 func (c Category) checkReferences(*state) error { return nil }
 
@@ -328,7 +327,7 @@ func readState(f *fields) *state {
 
 const maxID int64 = 1 << 62 // in a file, so that ids never run out
 
-// loadList loads the records in a list of a snapshot. The list may have them in any order.
+// loadList adds the records in a list of a snapshot to a table. They may stand in any order.
 func loadList[T entity](f *fields, name string, t *table[T], st *state, read func(*fields) T) {
 	for i, data := range optional[[]json.RawMessage](f, name, nil) {
 		if err := t.load(data, read, st); err != nil {
@@ -392,10 +391,17 @@ var builtInSample []byte
 // The sample is the snapshot at samplePath or, if that is empty, the built-in one.
 func openStore(path, samplePath string, logger *log.Logger) (*store, error) {
 	s := &store{logger: logger}
-	if err := s.load(samplePath, builtInSample); err != nil || path == "" {
-		return s, err
+	sample, err := parse(builtInSample)
+	if samplePath != "" {
+		_, sample, err = readSnapshot(samplePath)
 	}
-	var err error
+	if err != nil {
+		return nil, err
+	}
+	s.current.Store(sample)
+	if path == "" {
+		return s, nil
+	}
 	if s.path, err = resolve(path); err != nil {
 		return nil, err
 	}
@@ -407,37 +413,41 @@ func openStore(path, samplePath string, logger *log.Logger) (*store, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", s.path)
-	case isReadOnly(info):
+	}
+	data, st, err := readSnapshot(s.path)
+	if err != nil {
+		return nil, err
+	}
+	if isReadOnly(info) {
 		logger.Printf("%s is read-only, so every write will fail", s.path)
 	}
-	return s, s.load(s.path, nil)
-}
-
-// load makes the snapshot in a file, or the one given if there is no path, the current state.
-func (s *store) load(path string, snapshot []byte) (err error) {
-	if path != "" {
-		if snapshot, err = os.ReadFile(path); err != nil {
-			return err
-		}
-	}
-	st, err := parse(snapshot)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
+	s.lastKnown = data
 	s.current.Store(st)
-	s.lastKnown = snapshot
-	return nil
+	return s, nil
 }
 
-// resolve returns the path of the data file once symbolic links are followed. It stays the same
-// file even if the process changes its directory, or somebody a link.
+// readSnapshot returns the content of a file, and the state in it.
+func readSnapshot(path string) ([]byte, *state, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := parse(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return data, st, nil
+}
+
+// resolve returns the absolute path of a file, without symbolic links. So the data file stays the
+// same one if the process changes its directory, or if somebody changes a link.
 func resolve(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
 	resolved, err := filepath.EvalSymlinks(absolute)
-	if errors.Is(err, fs.ErrNotExist) { // of a link to nothing, the file will take the place
+	if errors.Is(err, fs.ErrNotExist) { // there is no file yet, perhaps a link to nothing
 		return absolute, nil
 	}
 	return resolved, err
@@ -445,7 +455,6 @@ func resolve(path string) (string, error) {
 
 // create writes the sample to the file, which does not exist yet.
 func (s *store) create() error {
-	s.lastKnown = nil
 	err := s.replaceFile(s.view().format())
 	if errors.Is(err, errFileChanged) {
 		err = errors.New("another server has just written it; start again")

@@ -111,9 +111,7 @@ func TestUpdate(t *testing.T) {
 				panic("boom")
 			}))
 		}
-		s.mux.HandleFunc("/boom", func(w http.ResponseWriter, r *http.Request) {
-			s.serveAPI(w, r, boom)
-		})
+		s.mux.Handle("/boom", s.api(boom))
 		s.expect("POST /boom", "", 500, "internal_error: ")
 		logged := regexp.MustCompile(`(?s)^panic: boom\ngoroutine .*store_test\.go:`)
 		equal(t, "it is logged", true, logged.MatchString(s.log.String()))
