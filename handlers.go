@@ -126,6 +126,7 @@ type Server struct {
 func New(options Options) (*Server, error) {
 	options.Minute = cmp.Or(options.Minute, time.Minute)
 	options.Logger = cmp.Or(options.Logger, log.Default())
+	options.CORSOrigins = slices.Clone(options.CORSOrigins)
 	faults, err := options.check()
 	if err != nil {
 		return nil, err
@@ -409,9 +410,9 @@ func (s *Server) setCORSHeaders(header http.Header, origin string) {
 	if origin == "" || !s.allowsOrigin(origin) {
 		return
 	}
-	header.Set("Vary", "Origin")
+	header.Set("Vary", "Origin") // a cache must not give it to a page from elsewhere
 	header.Set("Access-Control-Allow-Origin", origin)
-	header.Set("Access-Control-Allow-Credentials", "true")
+	header.Set("Access-Control-Allow-Credentials", "true") // some clients always ask with them
 	header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
 		"X-RateLimit-Reset, Retry-After, Location, Link, Allow, Deprecation, Sunset, "+
 		"WWW-Authenticate")

@@ -132,7 +132,7 @@ func parseFlags(args []string, stderr io.Writer) (addr string, opts Options, err
 	flags.StringVar(&opts.Drop, "drop", "", "do not respond to `M/N` of the successful requests")
 	flags.StringVar(&opts.Only, "only", "", "concern only requests with `METHOD,METHOD`")
 	flags.BoolVar(&opts.Verbose, "v", false, "log each request")
-	flags.SetOutput(io.Discard) // run prints one line for a bad flag
+	flags.SetOutput(io.Discard) // of a bad flag, run prints one line, not all flags
 	err = flags.Parse(args)
 	if err == flag.ErrHelp {
 		flags.SetOutput(stderr)

@@ -67,10 +67,11 @@ func newFields(data []byte) (*fields, error) {
 }
 
 // required reads a field that must be given.
-func required[T any](f *fields, name string) (value T) {
+func required[T any](f *fields, name string) T {
+	var zero T
 	_, given := f.unread[name]
-	f.check(given, "%s is missing; it must be %s.", name, mustBe(value))
-	return optional(f, name, value)
+	f.check(given, "%s is missing; it must be %s.", name, mustBe(zero))
+	return optional(f, name, zero)
 }
 
 // optional reads a field that has a default.
@@ -88,13 +89,13 @@ func orNil[T any](f *fields, name string) *T {
 		return nil
 	}
 	delete(f.unread, name)
-	var value *T // stays nil for null
-	err := json.Unmarshal(data, &value)
-	f.check(err == nil && value != nil, "%s must be %s.", name, mustBe(*new(T)))
+	value := new(T)
+	err := json.Unmarshal(data, value)
+	f.check(err == nil && string(data) != "null", "%s must be %s.", name, mustBe(*value))
 	return value
 }
 
-// mustBe returns, for messages, what JSON a field with such a value must have.
+// mustBe returns, for messages, what a field with a value of this type must be.
 func mustBe(value any) string {
 	switch value.(type) {
 	case string:
@@ -112,7 +113,7 @@ func mustBe(value any) string {
 	}
 }
 
-// check records an error unless ok is true.
+// check records an error unless ok is true, or there was one before.
 func (f *fields) check(ok bool, format string, args ...any) {
 	if !ok && f.err == nil {
 		f.err = newError(invalidField, format, args...)

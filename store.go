@@ -442,15 +442,14 @@ func readSnapshot(path string) ([]byte, *state, error) {
 // resolve returns the absolute path of a file, without symbolic links. So the data file stays the
 // same one if the process changes its directory, or if somebody changes a link.
 func resolve(path string) (string, error) {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	resolved, err := filepath.EvalSymlinks(absolute)
+	resolved, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) { // there is no file yet, perhaps a link to nothing
-		return absolute, nil
+		return filepath.Abs(path)
 	}
-	return resolved, err
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return filepath.Abs(resolved)
 }
 
 // create writes the sample to the file, which does not exist yet.
@@ -538,8 +537,8 @@ func (s *store) checkFile(replacement string) error {
 	if err != nil {
 		return err
 	}
-	if isReadOnly(info) {
-		return fmt.Errorf("%s is read-only", s.path)
+	if isReadOnly(info) || !info.Mode().IsRegular() { // to read a pipe would take for ever
+		return fmt.Errorf("%s is read-only or not a regular file", s.path)
 	}
 	data, err := os.ReadFile(s.path)
 	if err != nil {
