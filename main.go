@@ -66,6 +66,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -160,7 +161,8 @@ func serve(ctx context.Context, addr string, opts Options, stderr io.Writer) err
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
-	opts.Logger = log.New(stderr, "", log.LstdFlags)
+	var logged bytes.Buffer // what New logs, since the first line on stderr is the one with the URL
+	opts.Logger = log.New(&logged, "", log.LstdFlags)
 	// Listen first, so that a busy port leaves no data file behind.
 	listener, err := listen(addr, opts.usesDemoKeys())
 	if err != nil {
@@ -179,6 +181,8 @@ func serve(ctx context.Context, addr string, opts Options, stderr io.Writer) err
 Reference:    %[1]s/
 Try:          curl -i -H "Authorization: Bearer %[2]s" %[1]s/pets
 `, urlOf(listener.Addr().(*net.TCPAddr), addr, opts.usesDemoKeys()), exampleKey)
+	opts.Logger.SetOutput(stderr)
+	logged.WriteTo(stderr)
 	server := httpServer(s)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()

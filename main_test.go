@@ -289,10 +289,13 @@ func TestAddresses(t *testing.T) {
 		equal(t, "URL", "http://127.0.0.1:8080", urlOf(bound, "pets.test:0", true))
 		equal(t, "URL with other keys", "http://pets.test:8080", urlOf(bound, "pets.test:0", false))
 	})
-	t.Run("the log stands below it", func(t *testing.T) {
-		p := startProcess(t, "-v", "-data=")
+	t.Run("the log stands below it, that of the start too", func(t *testing.T) {
+		path := writeFile(t, freshPath(t), "{}")
+		must(t, os.Chmod(path, 0o444))
+		p := startProcess(t, "-v", "-data", path)
 		p.do(t, "GET /pets", "")
 		_, logged, _ := strings.Cut(p.kill(), "/pets\n")
+		contains(t, "the log", logged, path+" is read-only, so every write will fail\n")
 		contains(t, "the log", logged, ` GET "/pets" 200 `)
 	})
 }
