@@ -226,7 +226,9 @@ func (s *Server) api(h handler) http.HandlerFunc {
 
 // holdBack returns after the delay, or as soon as the client has gone.
 func (s *Server) holdBack(r *http.Request) {
-	io.CopyN(io.Discard, r.Body, maxBody) // net/http watches a connection once its body is read
+	if r.Header.Get("Expect") == "" { // or net/http would ask for a body that nobody needs
+		io.CopyN(io.Discard, r.Body, maxBody) // net/http watches a connection once its body is read
+	}
 	select {
 	case <-time.After(s.options.Delay):
 	case <-r.Context().Done():
