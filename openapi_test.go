@@ -439,7 +439,7 @@ func TestExamplesOfSuccesses(t *testing.T) {
 	for pattern, o := range theDescription().operations {
 		ids := []any{nil} // no id
 		if strings.HasPrefix(pattern, "POST ") || strings.HasPrefix(pattern, "PUT ") {
-			ids = []any{nil, 1, 77, math.MinInt64}
+			ids = []any{nil, 1, 77, int64(math.MinInt64)}
 		}
 		for status, response := range o.Responses {
 			if status >= 400 {
