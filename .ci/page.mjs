@@ -82,6 +82,10 @@ const journeys = {
     await other.locator('#key').selectOption('demo-pro')
     journey.check('tabs share what they hear', await other.locator('.meter').innerText(), /^299 of 300 requests left/)
   },
+  async 'a window that cannot be used up'(journey) {
+    const page = await journey.open({ key: 'demo-enterprise', flags: ['-minute', '1s'] })
+    await press(page.locator('#first'), 'Send until 429', 'A new minute began before the limit.')
+  },
   async 'a first request, also on paper and for axe'(journey) {
     const page = await journey.open({ key: 'demo-free' }), first = page.locator('#first')
     for (const part of [first.locator('.code'), first.getByText('Example response'), first.getByText('"Misty"')])

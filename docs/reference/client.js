@@ -1,5 +1,5 @@
 // Makes a request of what a form holds and sends it, once or until a status comes. Nothing here touches the page.
-import { checkServer, measure, reading, second } from './limits.js'
+import { checkServer, measure, second, strikesToBan } from './limits.js'
 // makeRequest takes the values of the inputs, and the query and the headers that a mistake adds.
 export function makeRequest({ path, method, inputs }, values, key, extras) {
   const query = new URLSearchParams(extras?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
@@ -24,8 +24,8 @@ export async function call({ target, url, ...options }, stop) {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(30_000)])
     const response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal })
     const { status, statusText, headers } = response, body = await response.clone().json().catch(() => response.text())
-    measure(options.headers.Authorization?.slice('Bearer '.length) ?? '', { status, headers, body })
-    return { ...sent, status, statusText, headers: [...headers], body, took: Math.max(1, Date.now() - start) }
+    const key = options.headers.Authorization?.slice('Bearer '.length) ?? '', reading = measure(key, { headers, body })
+    return { ...sent, reading, status, statusText, headers: [...headers], body, took: Math.max(1, Date.now() - start) }
   } catch (error) {
     const why = { AbortError: 'You stopped waiting. ', TimeoutError: 'It took more than 30 seconds. ' }[error.name]
     const isRead = sent.method === 'GET'
@@ -36,20 +36,21 @@ export async function call({ target, url, ...options }, stop) {
 const pause = (ms, signal) => new Promise(resolve => { setTimeout(signal.onabort = resolve, ms) })
 // repeat sends until the status comes. It ends before that if it is stopped, if another refusal comes, or if a new
 // window begins. Once the key is refused, each second of the limits is a strike, and the tenth in a minute is a ban.
-export async function repeat(send, { until, key, signal, tell }) {
-  for (let count = 1, isRefused = false; ; count++) {
-    const before = reading(key), entry = { ...await send(), count }, { status } = entry
-    const { left, strikes, until: end } = reading(key), finish = note => ({ ...entry, note })
-    if (status === until || !status || [401, 403].includes(status)) return finish()
-    if (isRefused && (status !== 429 || strikes < before.strikes))
-      return finish('A new minute began, so the strikes were cleared.')
-    isRefused ||= status === 429
-    if (count > 1 && left >= before.left && !isRefused) return finish('A new minute began before the limit.')
+export async function repeat(send, { until, signal, show }) {
+  let last = null
+  for (let count = 1, refusals = 0; ; count++) {
+    const entry = { ...await send(), count }, { status, reading } = entry, finish = note => ({ ...entry, note })
+    if (status === until || !reading || [401, 403].includes(status)) return finish()
+    if (status === 429) refusals++
+    else if (refusals) return finish('A new minute began, so the strikes were cleared.')
+    else if (last && reading.left >= last.left) return finish('A new minute began before the limit.')
+    if (refusals === 2 * strikesToBan) return finish('No ban came: each new minute clears the strikes.')
     if (until === 503 && count === 10) return finish('No 503 came: start the server with -fail 1/2.')
-    tell(entry)
-    const ms = end - 1000 - Date.now() // the server rounds the end up
-    if (isRefused && until === 403) await pause(second + 50, signal)
-    else if (ms / left > 36) await pause(Math.min(40, ms / left / 4), signal) // so that one can watch it
-    if (signal.aborted || (isRefused && until !== 403)) return finish()
+    show(entry)
+    const ms = reading.until - 1000 - Date.now() // the server rounds the end up
+    if (refusals && until === 403) await pause(second + 50, signal)
+    else if (ms / reading.left > 36) await pause(Math.min(40, ms / reading.left / 4), signal) // so that one can watch it
+    if (signal.aborted || (refusals && until !== 403)) return finish()
+    last = reading
   }
 }

@@ -6,32 +6,35 @@ import { demoKeys, demoOf, minute, recall, remember } from './settings.js'
 export const strikesToBan = 10, second = minute * 1000 / 60 // one of the limits, in milliseconds
 export const limitsOf = key => ({ ...api.info['x-plans'][demoOf(key)?.plan], ...demoOf(key) })
 export const planOf = key => demoOf(key) ? capitalize(demoOf(key).plan) : key ? 'Your key' : 'No key'
-let { started, readings } = recall('localStorage', 'limits') ?? { readings: {} }, isReachable = true
+let { started, readings } = recall('localStorage', 'limits') ?? { readings: {} }
+export let isReachable = true
 export const newReading = new EventTarget()
-const tell = () => newReading.dispatchEvent(new Event('change'))
+const notify = () => newReading.dispatchEvent(new Event('change'))
 function keep(news) {
   readings = news
   const shared = demoKeys.filter(({ key }) => news[key]).map(({ key }) => [key, news[key]])
   remember('localStorage', 'limits', { started, readings: Object.fromEntries(shared) })
-  tell()
+  notify()
 }
 addEventListener('storage', ({ key }) => {
   if (key !== 'petstore.limits') return
   const heard = recall('localStorage', 'limits')
   started = heard?.started
   readings = { ...readings, ...heard?.readings }
-  tell()
+  notify()
 })
-// reading says how much is left. Its state is "open" in a window, "wait" or "banned" while the server refuses all,
-// "unauthorized" after a 401, "gone" without a server, and "unknown" while no response has told of a window.
+// A reading is what the last response with a key told: its state is "open" in a window, "wait" or "banned" while the
+// server refuses all, and "unauthorized" after a 401. reading returns a whole one or, if there is none that still
+// holds, null.
 export function reading(key) {
-  const last = readings[key] ?? {}, isOver = !(last.until > Date.now())
-  const state = !isReachable ? 'gone' : isOver && last.state !== 'unauthorized' ? 'unknown' : last.state
-  return { ...isOver ? {} : last, state, waiting: state === 'wait' || state === 'banned' }
+  const last = readings[key] ?? null
+  return last?.until > Date.now() || last?.state === 'unauthorized' ? last : null
 }
+export const isWaiting = key => isReachable && ['wait', 'banned'].includes(reading(key)?.state)
+// measure returns the reading of a response, which is null if it says nothing of limits.
 export function measure(key, { headers, body }) {
   const [limit, left, reset, wait] = [...limitHeaders, 'Retry-After'].map(name => Number(headers.get(name)))
-  if (!limit) return
+  if (!limit) return null
   isReachable = true
   const now = Date.now(), before = readings[key] ?? {}, isRefused = body?.code === 'rate_limited'
   const state = { rate_limited: 'wait', key_banned: 'banned', unauthorized: 'unauthorized' }[body?.code] ?? 'open'
@@ -43,7 +46,9 @@ export function measure(key, { headers, body }) {
   const isStrike = isRefused && !(now - before.struck < second)
   const strikes = Math.min((sameMinute ? before.strikes : 0) + isStrike, strikesToBan - 1)
   const since = before.state === state ? before.since : now, struck = isStrike ? now : before.struck
-  keep({ ...readings, [key]: { limit, left, state, since, until, minuteEnd, strikes, struck } })
+  const news = { limit, left, state, since, until, minuteEnd, strikes, struck }
+  keep({ ...readings, [key]: news })
+  return news
 }
 // checkServer returns whether the server can be reached. One that was restarted begins every window anew.
 export async function checkServer() {

@@ -1,11 +1,12 @@
 // Shows what is known of the limit of the chosen key, and a wait. Without a window no timer runs.
 import { $, announce, printDuration, printNumber, react, setText } from './draw.js'
-import { checkServer, limitsOf, newReading, planOf, reading, strikesToBan } from './limits.js'
+import { checkServer, isReachable, isWaiting, limitsOf, newReading, planOf, reading, strikesToBan } from './limits.js'
 import { changes, minute, period, settings } from './settings.js'
 
-let ticking, wasWaiting = reading(settings.key).waiting
+let ticking, wasWaiting = isWaiting(settings.key)
 function drawMeter() {
-  const { key } = settings, { state, waiting, limit = 0, left = 0, strikes, since, until } = reading(key)
+  const { key } = settings, waiting = isWaiting(key), last = reading(key)
+  const { limit = 0, left = 0, strikes, since, until } = last ?? {}, state = isReachable ? last?.state ?? 'unknown' : 'gone'
   const { perMinute = 0 } = limitsOf(key), plan = perMinute ? `${planOf(key)} plan` : planOf(key)
   const remaining = until - Date.now(), time = printDuration(remaining)
   const count = `${printNumber(left)} of ${printNumber(limit)} requests left`

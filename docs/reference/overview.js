@@ -46,10 +46,10 @@ const name = 'Your first request', first = new Panel(operations[0], { name })
 const drawPagingTrial = kind => button('Try two pets per page', () => first.tryOut({ parameters: { limit: 2 } }), kind)
 // drawFirst draws the panel of a first request, and under it what it leads to, and the recent requests.
 function drawFirst() {
-  const many = button('', () => first.tryOut({ until: reading(settings.key).state === 'wait' ? 403 : 429 }))
+  const many = button('', () => first.tryOut({ until: reading(settings.key)?.state === 'wait' ? 403 : 429 }))
   const cost = el('small'), run = el('li', {}, many, cost), list = el('ol')
   react(() => {
-    const { state, left = limitsOf(settings.key).perMinute } = reading(settings.key)
+    const { state, left = limitsOf(settings.key).perMinute } = reading(settings.key) ?? {}
     run.hidden = ['banned', 'unauthorized'].includes(state)
     setText(many, nameUntil(state === 'wait' ? 403 : 429))
     setText(cost, state === 'wait' ? `${strikesToBan} strikes` : left >= 0 ? `at request ${printNumber(left + 1)}` : '')

@@ -3,7 +3,7 @@ import { call, makeRequest, repeat } from './client.js'
 import { drawSample, printJSON } from './code.js'
 import { examplesOf, mistakeIn, ownStatuses, rangeOf, resolve } from './description.js'
 import { $, all, announce, drawMethod, el, printDuration, setText, wide } from './draw.js'
-import { newReading, planOf, reading, strikesToBan } from './limits.js'
+import { isWaiting, newReading, planOf, reading, strikesToBan } from './limits.js'
 import { log } from './log.js'
 import { drawExample, drawResponse } from './response.js'
 import { changes, period, remember, settings } from './settings.js'
@@ -88,8 +88,8 @@ export class Panel {
       ? `must be an integer, such as ${wrong.defaultValue}` : 'is required'}.`)
     Object.assign(this, { running: new AbortController(), begun: performance.now() })
     this.showState()
-    const { signal } = this.running, send = () => this.sendOnce(key, signal), tell = entry => this.show(entry)
-    const entry = await (until ? repeat(send, { until, key, signal, tell }) : send())
+    const { signal } = this.running, send = () => this.sendOnce(key, signal), show = entry => this.show(entry)
+    const entry = await (until ? repeat(send, { until, signal, show }) : send())
     if (wanted && !until && entry.status !== wanted) entry.note = `No ${wanted} came.`
     this.running = null
     this.show(entry)
@@ -106,7 +106,7 @@ export class Panel {
     const entry = await call(this.requestFor(key), signal)
     clearTimeout(timer)
     log({ operationId, values, extras, entry: { ...entry, plan, sentAt } })
-    return { ...entry, asked, until: reading(key).until }
+    return { ...entry, asked, until: reading(key)?.until }
   }
   // show draws a response, new or from the log, or the example. A focused button that it replaces passes the focus on.
   show(entry) {
@@ -129,7 +129,7 @@ export class Panel {
   }
   // showState shows what can be pressed, how long to wait, and whether what is shown is for what Send will send.
   showState(isLate = false) {
-    const { waiting } = reading(settings.key), { status, until } = this.entry ?? {}
+    const waiting = isWaiting(settings.key), { status, until } = this.entry ?? {}
     const ask = this.ask(''), isOther = this.asked !== (this.entry ? this.ask() : ask), ms = until - Date.now()
     this.reset.hidden = ask === this.exampleAsk
     setText(this.send, this.running ? 'Stop' : waiting ? 'Send anyway' : 'Send')
