@@ -100,6 +100,9 @@ const journeys = {
     /^59 of 60[^]*,color-scheme: dark;,\{\}$/)
     await page.locator('.request').click()
     await page.locator('#listPets .answer', { hasText: /200 OK.*sent at .*Free/ }).waitFor()
+    await page.evaluate(() => { sessionStorage['petstore.listPets'] = '{"colour": "red", "limit": "3"}' })
+    await page.reload()
+    await page.locator('#listPets .address', { hasText: '/pets?limit=3' }).waitFor() // a field that is gone is forgotten
     await press(page.locator('#paging'), 'Try two pets per page')
     await press(first, 'Next page', '"Misty"')
     const row = page.locator('#rate_limited'), form = page.locator('#rate_limited + form', { hasText: '429 Too' })

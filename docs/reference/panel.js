@@ -45,7 +45,10 @@ export class Panel {
   }
   // setValues takes values for some fields, and what a mistake adds that no field can hold.
   setValues(values, extras) {
-    for (const [name, value] of Object.entries(values)) this.form.elements[name].value = value
+    for (const [name, value] of Object.entries(values)) {
+      const field = this.form.elements.namedItem(name)
+      if (field) field.value = value // a remembered one may be gone
+    }
     this.extras = extras
     this.update()
     return this
