@@ -137,6 +137,11 @@ const journeys = {
       await row.locator('.refused').getByText(`"${code}"`).waitFor()
       journey.check(`${code} alone is tried, in its row`, await isSeen(page.locator('.codes form .status-line')))
     }
+    await page.setViewportSize({ width: 1280, height: 720 })
+    await page.locator('#failed_on_purpose').evaluate(row => row.scrollIntoView())
+    await press(page, 'Send until 503 (needs -fail): failed_on_purpose', 'No 503 came: start')
+    journey.check('the outcome of the last row is in view, too', [await isSeen(page.locator('.codes form .head')),
+      await isSeen(page.locator('.codes form .status-line'))], [true, true])
     const headers = { 'X-API-Key': 'demo-pro', 'Content-Type': 'application/json' }, body = '{"complete": true}'
     await page.evaluate(options => fetch('/store/orders/1', options), { method: 'PUT', headers, body }) // frees its pet
     await press(page, 'Try 409: in_use')
@@ -192,12 +197,12 @@ const journeys = {
     await panel.locator('.answer', { hasText: '200 OK' }).waitFor({ state: 'attached' })
     await page.waitForTimeout(200)
     journey.check('a late response', Math.abs((await part.boundingBox()).y - y) < 2)
-    const row = page.locator('#getPet .status').nth(1), scrolled = () => page.evaluate(() => scrollY)
+    const row = page.locator('#listCategories .status').nth(1), scrolled = () => page.evaluate(() => scrollY)
     for (const summary of await row.locator('summary').all()) await summary.click()
-    await row.getByText('Try 400').scrollIntoViewIfNeeded()
+    await row.getByText('Try 400').first().scrollIntoViewIfNeeded()
     const here = await scrolled()
-    await row.getByText('Try 400').click()
-    await page.locator('#getPet .answer', { hasText: '400' }).waitFor()
+    await row.getByText('Try 400').first().click()
+    await page.locator('#listCategories .answer', { hasText: '400' }).waitFor()
     journey.check('an error tried beside its panel', await scrolled(), here)
     await page.route('**/pets?limit=100', route => route.fulfill({ json: Array(35).fill({ id: 1 }) }))
     await page.locator('#listPets [name=limit]').fill('100')

@@ -9,6 +9,9 @@ import { drawExample, drawResponse } from './response.js'
 import { changes, period, remember, settings } from './settings.js'
 
 export const panels = new Map() // of the operations, by their ids
+let lastTouch = 0 // when the reader last did something: an outcome comes into view, unless they went on meanwhile
+for (const event of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
+  addEventListener(event, ({ timeStamp }) => { lastTouch = timeStamp }, { passive: true })
 export class Panel {
   running = null // aborts the requests that are being sent
   address = el('code', { class: 'address' })
@@ -77,8 +80,8 @@ export class Panel {
   // tryOut sends what the x-try of an example says. What is pressed out of sight of the panel leads to it.
   tryOut(mistake, status) {
     if (this.running) return
-    const { top, bottom } = this.setMistake(mistake).form.getBoundingClientRect()
-    if (bottom < 100 || top > innerHeight - 200) this.form.scrollIntoView()
+    this.setMistake(mistake)
+    this.reveal($('.head', this.form))
     this.run(mistake.until, Number(status))
   }
   setMistake = mistake => this.setValues(mistakeIn(this.operation, mistake), mistake)
@@ -96,10 +99,16 @@ export class Panel {
     if (wanted && !until && entry.status !== wanted) entry.note = `No ${wanted} came.`
     this.running = null
     this.show(entry)
-    const { top } = this.answer.getBoundingClientRect(), head = $('.head', this.form).getBoundingClientRect()
-    const isHere = head.bottom > 0 && head.top < innerHeight, isSeen = head.bottom < top + 2 && top < innerHeight - 100
-    if (isHere && !isSeen && !wide.matches) this.form.scrollIntoView()
+    if (lastTouch <= this.begun) this.reveal(this.answer)
     announce(entry.failure ?? `${entry.note ?? ''} ${entry.status} ${entry.statusText}.`.trim())
+  }
+  // reveal brings the head of the panel into view, and a part of it, if they are not.
+  reveal(part) {
+    const bar = $('header').getBoundingClientRect().bottom, head = $('.head', this.form).getBoundingClientRect()
+    const { top } = part.getBoundingClientRect(), isBelowHead = part.contains(this.answer) ? top > head.bottom - 2 : true
+    if (head.top > bar - 2 && isBelowHead && top < innerHeight - 100) return
+    this.form.scrollIntoView()
+    part.scrollIntoView({ block: 'nearest' })
   }
   async sendOnce(key, signal) {
     const { extras, operation: { operationId } } = this, values = this.values()
