@@ -1,14 +1,15 @@
 // Makes a request of what a form holds and sends it, once or until a status comes. Nothing here touches the page.
 import { checkServer, measure, second, strikesToBan } from './limits.js'
-// makeRequest takes the values of the inputs, and the query and the headers that a mistake adds.
+
+// makeRequest takes the values of the fields, and the query and the headers that a mistake adds.
 export function makeRequest({ path, method, inputs }, values, key, extras) {
   const query = new URLSearchParams(extras?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
   let target = path
-  for (const { name, in: place, content } of inputs) {
+  for (const { name, in: location, content } of inputs) {
     const value = values[name]
-    if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(value) || `{${name}}`)
-    else if (place === 'body') headers['Content-Type'] = Object.keys(content)[0]
-    else if (value && place === 'header') headers[name] = value
+    if (location === 'path') target = target.replace(`{${name}}`, encodeURIComponent(value) || `{${name}}`)
+    else if (location === 'body') headers['Content-Type'] = Object.keys(content)[0]
+    else if (value && location === 'header') headers[name] = value
     else if (value) query.append(name, value)
   }
   if (query.size) target += `?${query}`
@@ -18,14 +19,20 @@ export function makeRequest({ path, method, inputs }, values, key, extras) {
 
 const gone = 'The server could not be reached; check that it is running.', lost = 'The response was lost. Send again.'
 const unsure = 'The request may have been carried out: list the records before you send it again.'
+// call returns an entry: the method and target that were sent, and either what came, { status, statusText, headers,
+// body, took, reading, retryAt }, or a failure in words, and isStopped if the reader stopped it. The panel adds the
+// plan of the key and sentAt; repeat adds count, the number of the request; a note says what is odd.
 export async function call({ target, url, ...options }, stop) {
   const start = Date.now(), sent = { method: options.method, target }
   try {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(30_000)])
     const response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal })
-    const { status, statusText, headers } = response, body = await response.clone().json().catch(() => response.text())
-    const key = options.headers.Authorization?.slice('Bearer '.length) ?? '', reading = measure(key, { headers, body })
-    return { ...sent, reading, status, statusText, headers: [...headers], body, took: Math.max(1, Date.now() - start) }
+    const { status, statusText, headers } = response
+    const body = await response.clone().json().catch(() => response.text())
+    const key = options.headers.Authorization?.slice('Bearer '.length) ?? ''
+    const reading = measure(key, { headers, body }), wait = Number(headers.get('Retry-After'))
+    const retryAt = wait && Date.now() + 1000 * wait, took = Math.max(1, Date.now() - start)
+    return { ...sent, status, statusText, headers: [...headers], body, took, reading, retryAt }
   } catch (error) {
     const why = { AbortError: 'You stopped waiting. ', TimeoutError: 'It took more than 30 seconds. ' }[error.name]
     const isRead = sent.method === 'GET'
@@ -33,6 +40,7 @@ export async function call({ target, url, ...options }, stop) {
     return { ...sent, failure: !await checkServer() ? gone : isRead ? lost : unsure }
   }
 }
+
 const pause = (ms, signal) => new Promise(resolve => { setTimeout(signal.onabort = resolve, ms) })
 // repeat sends until the status comes. It ends before that if it is stopped, if another refusal comes, or if a new
 // window begins. Once the key is refused, each second of the limits is a strike, and the tenth in a minute is a ban.
@@ -47,9 +55,9 @@ export async function repeat(send, { until, signal, show }) {
     if (refusals === 2 * strikesToBan) return finish('No ban came: each new minute clears the strikes.')
     if (until === 503 && count === 10) return finish('No 503 came: start the server with -fail 1/2.')
     show(entry)
-    const ms = reading.until - 1000 - Date.now() // the server rounds the end up
+    const pace = (reading.until - 1000 - Date.now()) / reading.left // the server rounds the end up
     if (refusals && until === 403) await pause(second + 50, signal)
-    else if (ms / reading.left > 36) await pause(Math.min(40, ms / reading.left / 4), signal) // so that one can watch it
+    else if (pace > 36) await pause(Math.min(40, pace / 4), signal) // so that one can watch it
     if (signal.aborted || (refusals && until !== 403)) return finish()
     last = reading
   }

@@ -1,7 +1,8 @@
 // Reads the OpenAPI description. Nothing here touches the page or the network.
 import api from '/openapi.json' with { type: 'json' }
 export { api }
-// resolve follows $ref, so that everything else sees plain schemas.
+
+// resolve follows $ref.
 export const resolve = node =>
   node.$ref ? resolve(node.$ref.slice(2).split('/').reduce((at, name) => at[name], api)) : node
 export const contentOf = message => Object.values(message.content ?? {})[0] ?? {}
@@ -26,7 +27,7 @@ export const proseOf = Object.fromEntries(sections.map(section => section.split(
 const trials = operations.filter(({ canSend }) => canSend).flatMap(operation => Object.values(operation.responses)
   .flatMap(response => examplesOf(resolve(response))).map(example => ({ operation, example })))
 export const codes = Object.entries(api.components.schemas.Error.properties.code['x-codes'])
-  .map(([code, { status, description }]) => ({ code, status, text: description,
+  .map(([code, { status, description }]) => ({ code, status, description,
     trial: trials.find(({ example }) => example.value.code === code && example['x-try']) }))
 // operationAt finds the operation that a path such as /pets/6 leads to, and the values of its path parameters.
 export const operationAt = path => operations.map(operation => ({
@@ -38,12 +39,17 @@ export function fieldsOf(schema) {
   return Object.entries(properties).map(([name, schema]) =>
     ({ name, schema, required: required.includes(name), description: resolve(schema).description }))
 }
+// schemaName is the name of a schema, or of what it is an array of.
+export function schemaName(schema) {
+  const { items, type } = resolve(schema)
+  return items ? `array of ${schemaName(items)}` : schema.$ref?.split('/').at(-1) ?? type
+}
 export const typeOf = ({ type, format }) => type === 'string' && format || type
 export function rangeOf({ enum: values, minimum, maximum, minLength, maxLength }) {
   const between = (low, high) => low === undefined ? high !== undefined && `at most ${high}`
     : high === undefined ? `at least ${low}` : `${low} to ${high}`
   const size = between(minLength, maxLength)
-  return [values?.join(', '), between(minimum, maximum), size && `${size} characters`].filter(Boolean).join(', ')
+  return [values && `one of ${values.join(', ')}`, between(minimum, maximum), size && `${size} characters`].filter(Boolean).join(', ')
 }
 // mistakeIn returns the values of a form that provokes an error example. Its x-try changes parameters of a valid
 // request, and fields of its body: null leaves one out, a number of letters makes one long. Or it has a whole body.

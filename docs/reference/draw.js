@@ -12,7 +12,8 @@ export const button = (text, onclick, kind = 'link') =>
   Object.assign(el('button', { type: 'button', class: kind }, text), { onclick })
 export const link = (id, ...content) => el('a', { href: `#${id}` }, ...content)
 export const drawMethod = method => el('b', { class: `method ${method}` }, method)
-export const drawStatus = (status, text = status) => el('b', { class: status < 400 ? 'good' : 'bad' }, text)
+export const drawPill = (text, kind) => el('b', { class: `pill ${kind}` }, text)
+export const drawStatus = status => drawPill(status, status < 400 ? 'good' : 'bad')
 export const announce = text => { $('[role=status]').textContent = text } // also the same again
 // inline and prose draw what the description has of Markdown: paragraphs and `code`.
 export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? el('code', {}, part) : part)

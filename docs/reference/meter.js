@@ -1,5 +1,6 @@
 // Shows what is known of the limit of the chosen key, and a wait. Without a window no timer runs.
-import { $, announce, printDuration, printNumber, react, setText } from './draw.js'
+import { $, all, announce, printDuration, printNumber, react, setText } from './draw.js'
+import { canBeSent } from './form.js'
 import { checkServer, isReachable, isWaiting, limitsOf, newReading, planOf, reading, strikesToBan } from './limits.js'
 import { changes, minute, period, settings } from './settings.js'
 
@@ -12,7 +13,7 @@ function drawMeter() {
   const count = `${printNumber(left)} of ${printNumber(limit)} requests left`
   const [head, rest] = {
     gone: ['No server', 'Start the server again'],
-    unknown: [plan, perMinute ? `${printNumber(perMinute)} per ${period}` : ''],
+    unknown: [key && plan, perMinute ? `${printNumber(perMinute)} per ${period}` : ''],
     unauthorized: [key ? 'Unknown key' : plan, ''],
     open: [count, `resets in ${time}`],
     wait: [`Wait ${time}`, remaining < minute * 1000 ? `Strike ${strikes} of ${strikesToBan}` : 'Other keys work'],
@@ -23,7 +24,8 @@ function drawMeter() {
   setText($('span', meter), rest)
   meter.dataset.state = state
   bar.hidden = !(waiting || state === 'open')
-  bar.style.setProperty('--level', `${100 * (waiting ? remaining / (until - since) : left / limit)}%`)
+  bar.style.setProperty('--level', `${100 * (waiting ? 1 - remaining / (until - since) : left / limit)}%`) // it fills again
+  for (const field of all('.key > :not(label)')) field.ariaInvalid = state === 'unauthorized' || !canBeSent(key)
   Object.assign(bar, { ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
   if (waiting !== wasWaiting) announce(waiting ? `${head}. ${rest}` : 'You can send again.')
   wasWaiting = waiting

@@ -1,8 +1,8 @@
 // Draws the overview: what the API is, a first request, and a chapter for each part of the description.
 import { drawCopy } from './code.js'
 import { api, codes, introduction, operations, proseOf, resolve } from './description.js'
-import { $, all, button, capitalize, drawMethod, drawStatus, el, inline, link, printNumber, prose, react, setText,
-  wide } from './draw.js'
+import { $, all, button, capitalize, drawMethod, drawPill, drawStatus, el, inline, link, printNumber, prose, react,
+  setText, wide } from './draw.js'
 import { limitsOf, newReading, reading, strikesToBan } from './limits.js'
 import { newRequest, requests } from './log.js'
 import { drawFields } from './operations.js'
@@ -42,67 +42,83 @@ const drawChapters = () => [
   drawChapter('CORS'),
   drawChapter('Versions', drawFields(asFields({ Deprecation, Sunset, Link: SuccessorLink }))),
 ]
-const name = 'Your first request', first = new Panel(operations[0], { name })
+const heading = 'Your first request', first = new Panel(operations[0], { label: heading })
 const drawPagingTrial = kind => button('Try two pets per page', () => first.tryOut({ parameters: { limit: 2 } }), kind)
 // drawFirst draws the panel of a first request, and under it what it leads to, and the recent requests.
 function drawFirst() {
-  const many = button('', () => first.tryOut({ until: reading(settings.key)?.state === 'wait' ? 403 : 429 }))
-  const cost = el('small'), run = el('li', {}, many, cost), list = el('ol')
+  const nextStatus = () => reading(settings.key)?.state === 'wait' ? 403 : 429
+  const many = button('', () => first.tryOut({ until: nextStatus() })), cost = el('small'), run = el('li', {}, many, cost)
   react(() => {
     const { state, left = limitsOf(settings.key).perMinute } = reading(settings.key) ?? {}
     run.hidden = ['banned', 'unauthorized'].includes(state)
-    setText(many, nameUntil(state === 'wait' ? 403 : 429))
+    setText(many, nameUntil(nextStatus()))
     setText(cost, state === 'wait' ? `${strikesToBan} strikes` : left >= 0 ? `at request ${printNumber(left + 1)}` : '')
   }, [newReading, 'change'], [changes, 'key'])
-  react(() => list.replaceChildren(...requests.map(({ operationId, values, extras, times, entry }) => {
-    const { method, target, status, sentAt, isStopped } = entry, row = button(drawMethod(method), () => {
-      location.hash = operationId
-      panels.get(operationId).setValues(values, extras).show(entry)
-    }, 'link request')
-    const time = el('small', {}, times > 1 ? `×${times} ` : '', sentAt), lost = isStopped ? 'stopped' : 'no response'
-    row.append(el('code', {}, target), status ? drawStatus(status) : el('b', {}, lost), time)
-    return el('li', {}, row)
-  })), [newRequest, 'change'])
-  return el('section', { id: 'first', class: 'aside' }, el('h2', { class: 'minor' }, name), first.form,
+  const list = el('ol')
+  react(() => list.replaceChildren(...requests.filter(({ operationId }) => panels.has(operationId)).map(drawRequest)),
+    [newRequest, 'change'])
+  return el('section', { id: 'first', class: 'aside' }, el('h2', { class: 'minor' }, heading), first.form,
     el('ul', { class: 'actions' }, run, el('li', {}, drawPagingTrial(), el('small', {}, '/pets?limit=2')),
       el('li', {}, link('errors', 'See every error'), el('small', {}, `${codes.length} codes`))),
     el('section', { class: 'log' }, el('h2', { class: 'minor' }, 'Recent requests'), list,
       el('p', { class: 'hint' }, 'Your requests are listed here. Select one to see its response again.')),
     el('p', { class: 'hint' }, 'Ctrl+Enter sends the form you are in, or else the GET on screen.'))
 }
-// drawErrors draws the codes. The panel in which one is tried stands in its row or, on a wide page, beside the list.
+function drawRequest({ operationId, values, extras, times, entry }) {
+  const { method, target, status, sentAt, plan, isStopped } = entry
+  const row = button(drawMethod(method), () => {
+    location.hash = operationId
+    panels.get(operationId).setValues(values, extras).recall(entry)
+  }, 'request')
+  row.append(el('code', {}, target),
+    status ? drawStatus(status) : drawPill(isStopped ? 'stopped' : 'no response', isStopped ? 'odd' : 'bad'),
+    el('small', { class: 'plan' }, plan), el('small', {}, times > 1 ? `×${times} ` : '', sentAt))
+  return el('li', {}, row)
+}
+// drawErrors draws the codes. The one that is tried or linked is marked, and its panel stands in its row or, on a wide
+// page, beside the list.
 function drawErrors() {
-  let open
-  const rows = codes.map(({ code, status, text, trial: { operation, example } = {} }) => {
-    const row = el('div', { id: code }, drawStatus(status), el('code', {}, code)), item = el('li', {}, row)
-    if (operation) {
-      const mistake = example['x-try'], name = mistake.until ? nameUntil(mistake.until) : `Try ${status}`
-      let panel
-      const show = () => {
-        panel ??= new Panel(operation, { name: code, status, example })
-        open?.remove()
-        item.append(open = panel.form)
-      }
-      row.append(button(name, () => { show(); panel.tryOut(mistake, status) }))
+  const list = el('ul', { class: 'codes' }), made = new Map()
+  function open({ code, status, trial }) {
+    if (trial && !made.has(code)) made.set(code, new Panel(trial.operation, { heading: code, status, example: trial.example }))
+    $('form', list)?.remove()
+    for (const row of all('.row', list)) row.ariaCurrent = row.id === code ? 'true' : null
+    if (trial) $(`#${code}`, list).after(made.get(code).form)
+  }
+  function tryOut(error) {
+    const { code, status, trial: { example } } = error
+    open(error)
+    history.replaceState(null, '', `#${code}`)
+    made.get(code).tryOut(example['x-try'], status)
+  }
+  for (const error of codes) {
+    const { code, status, description, trial } = error, until = trial?.example['x-try'].until
+    const name = until ? nameUntil(until) : `Try ${status}`
+    const row = el('div', { id: code, class: 'row' }, drawStatus(status), link(code, el('code', {}, code)))
+    if (trial) {
+      row.append(button(name, () => tryOut(error)))
       row.lastChild.ariaLabel = `${name}: ${code}`
-      if (wide.matches && !open) show()
     }
-    row.append(el('p', {}, ...inline(text)))
-    return item
-  })
-  const title = el('h2', {}, link('errors', 'Errors')), list = el('ul', { class: 'codes' }, ...rows)
-  const about = el('div', { class: 'about' }, title, ...prose(schemas.Error.description),
-    el('p', {}, 'Codes without a button cannot be tried here.'))
+    row.append(el('p', {}, ...inline(description)))
+    list.append(el('li', {}, row))
+  }
+  const openLinked = fallback => {
+    const error = codes.find(({ code }) => `#${code}` === location.hash) ?? fallback
+    if (error) open(error)
+  }
+  openLinked(wide.matches && codes.find(({ trial }) => trial))
+  addEventListener('hashchange', () => openLinked())
+  const about = el('div', { class: 'about' }, el('h2', {}, link('errors', 'Errors')),
+    ...prose(schemas.Error.description), el('p', {}, 'Codes without a button cannot be tried here.'))
   return el('article', { id: 'errors', tabindex: '-1' }, about, list)
 }
 
 export function drawOverview() {
-  const { title, version } = api.info, base = api.servers[0].url
-  const chapters = drawChapters(), errors = drawErrors()
+  const { title, version } = api.info, base = location.origin, chapters = drawChapters(), errors = drawErrors()
   document.title = title
   $('.brand').append(el('b', {}, title), el('small', {}, version))
   $('#overview').append(el('div', { class: 'about' }, el('h1', {}, title), el('p', { class: 'lead' }, introduction),
-    el('p', { class: 'base' }, el('small', {}, 'Base URL'), el('code', {}, base), drawCopy(() => base)),
+    el('p', { class: 'base' }, el('small', {}, 'Base URL'), el('code', {}, base), drawCopy('the base URL', () => base)),
     el('p', {}, el('a', { href: '/openapi.json' }, 'OpenAPI description'))), drawFirst(),
   el('div', { class: 'more' }, ...chapters))
   $('#overview').after(errors)

@@ -1,167 +1,171 @@
-// The panel of an operation: a form that sends what it shows, the request as code, and the response.
-import { call, makeRequest, repeat } from './client.js'
-import { drawSample, printJSON } from './code.js'
-import { examplesOf, mistakeIn, ownStatuses, rangeOf, resolve } from './description.js'
-import { $, all, announce, drawMethod, el, printDuration, setText, wide } from './draw.js'
-import { isWaiting, newReading, planOf, reading, strikesToBan } from './limits.js'
+// The panel of an operation: its fields, the request as code, and what came of it.
+import { call, repeat } from './client.js'
+import { drawSample } from './code.js'
+import { examplesOf, ownStatuses, resolve } from './description.js'
+import { $, announce, drawMethod, el, printDuration, setText, wide } from './draw.js'
+import { Fields } from './form.js'
+import { isWaiting, newReading, planOf, strikesToBan } from './limits.js'
 import { log } from './log.js'
-import { drawExample, drawResponse } from './response.js'
-import { changes, period, remember, settings } from './settings.js'
+import { drawExample, drawRefusal, drawResponse } from './response.js'
+import { changes, period, settings } from './settings.js'
 
-export const panels = new Map() // of the operations, by their ids
 let lastTouch = 0 // when the reader last did something: an outcome comes into view, unless they went on meanwhile
 for (const event of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
   addEventListener(event, ({ timeStamp }) => { lastTouch = timeStamp }, { passive: true })
+const late = 400 // milliseconds without a response, after which the panel says that it waits
+export const panels = new Map() // of the operations, by their ids
 export class Panel {
-  running = null // aborts the requests that are being sent
+  // What the panel shows. Each state has the text of the request that it is for.
+  //   { kind: 'example' }                             nothing has been sent
+  //   { kind: 'sending', stop, begun, since, before } what it waits for since then, and the state of before
+  //   { kind: 'answered', entry, isRecalled }         what came of it, as client.js says, now or in the log
+  //   { kind: 'refused', fault }                      it was not sent; form.js says what is wrong
+  state = null
   address = el('code', { class: 'address' })
   reset = el('button', { type: 'reset', class: 'link' }, 'Reset')
   send = el('button', { class: 'send', 'aria-keyshortcuts': 'Control+Enter' })
-  wait = el('p', { class: 'wait' })
   answer = el('div', { class: 'answer' })
-  stale = el('span')
-  requestFor = key => makeRequest(this.operation, this.values(), key, this.extras)
-  // ask is the request as text, to see whether what is shown belongs to it. An example does so with any key.
-  ask = (key = settings.key) => JSON.stringify(this.requestFor(key))
-  values = () => Object.fromEntries(new FormData(this.form))
+  notice = el('span', { class: 'notice' }) // how long it waits, or that what is shown is for another request
+  advice = el('p', { class: 'advice' }) // when to send again
   // A panel shows the example of its first status, or one of an error.
-  constructor(operation, { name = 'Try it', status = ownStatuses(operation)[0], example } = {}) {
-    const { method, inputs, summary, canSend } = operation, end = canSend ? this.send : el('small', {}, 'no try-out')
+  constructor(operation, options = {}) {
+    const { label = 'Try it', heading = '', status = ownStatuses(operation)[0], memory } = options
+    const { method, summary, canSend } = operation, end = canSend ? this.send : el('small', {}, 'no try-out')
     this.operation = operation
-    this.sample = drawSample(this.requestFor)
-    this.form = el('form', { class: 'panel', autocomplete: 'off', 'aria-label': `${name}: ${summary}` },
-      el('div', { class: 'head' }, drawMethod(method), this.address, this.reset, end),
-      el('div', { class: 'inputs' }, ...canSend ? inputs.map(drawField) : []), ...this.sample.parts)
-    example ??= examplesOf(resolve(operation.responses[status]))[0] ?? { summary: 'no body' }
-    this.example = drawExample(example, status)
-    const { 'x-try': mistake } = example, fill = () => mistake ? this.setMistake(mistake) : this.setValues({})
+    this.fields = new Fields(operation, memory)
+    this.sample = drawSample(key => this.fields.requestWith(key))
+    this.head = el('div', { class: 'head' }, el('b', { class: 'heading' }, heading), drawMethod(method),
+      this.address, this.reset, end)
+    this.form = el('form', { class: 'panel', autocomplete: 'off', 'aria-label': `${heading || label}: ${summary}` },
+      this.head, this.fields.element, ...this.sample.parts)
+    this.status = status
+    this.example = options.example ?? examplesOf(resolve(operation.responses[status]))[0] ?? { summary: 'no body' }
     this.form.oninput = () => this.update()
-    this.form.onreset = () => setTimeout(() => { fill().show(); this.send.focus({ preventScroll: true }) })
-    this.form.onsubmit = event => event.preventDefault(this.running ? this.running.abort() : this.run())
-    this.send.onclick = ({ timeStamp }) => !(this.running && timeStamp - this.begun < 400) // not at a double click
-    addEventListener('keydown', ({ key }) => key === 'Escape' && this.running?.abort())
-    newReading.addEventListener('change', () => this.running || this.showState())
-    wide.addEventListener('change', () => this.placeAnswer())
-    changes.addEventListener('key', () => { this.running?.abort(); this.update() })
-    this.exampleAsk = fill().ask('')
-    this.show()
+    this.form.onreset = () => setTimeout(() => { this.showExample(); this.send.focus({ preventScroll: true }) })
+    this.form.onsubmit = event => { event.preventDefault(); this.submit() }
+    addEventListener('keydown', ({ key }) => key === 'Escape' && this.stop())
+    newReading.addEventListener('change', () => this.render())
+    wide.addEventListener('change', () => this.render())
+    changes.addEventListener('key', () => { this.stop(); this.update() })
+    this.showExample()
+    this.setValues(this.fields.remembered ?? {}, this.fields.extras)
   }
-  // setValues takes values for some fields, and what a mistake adds that no field can hold.
+  showExample() {
+    const { 'x-try': mistake } = this.example
+    if (mistake) this.fields.fillMistake(mistake)
+    else this.fields.fill({})
+    this.exampleRequest = this.requestText('')
+    this.show({ kind: 'example', request: this.exampleRequest })
+    this.update()
+  }
   setValues(values, extras) {
-    for (const [name, value] of Object.entries(values)) {
-      const field = this.form.elements.namedItem(name)
-      if (field) field.value = value // a remembered one may be gone
-    }
-    this.extras = extras
+    this.fields.fill(values, extras)
     this.update()
     return this
   }
-  // update shows the request that Send will send. The session keeps it for a reload.
+  requestText(key = settings.key) { return JSON.stringify(this.fields.requestWith(key)) }
+  // update shows the request that Send will send.
   update() {
-    this.mark()
-    const { operationId } = this.operation, values = this.values()
-    if (panels.get(operationId) === this) remember('sessionStorage', operationId, values)
-    setText(this.address, this.requestFor('').target)
+    this.fields.remember()
+    setText(this.address, this.fields.requestWith('').target)
     this.sample.draw()
-    this.showState()
+    this.render()
   }
-  // mark shows what an error is about: a parameter, the body, or the key.
-  mark({ body: { code, message = '', status } = {}, wrong, unsent = '' } = {}) {
-    const { inputs, body } = this.operation, named = inputs.find(({ name }) => message.startsWith(name))
-    const parameter = named ?? inputs.find(({ in: place }) => place === 'path')
-    const { name } = wrong ?? (status === 400 && (code === 'invalid_parameter' ? parameter : body)) ?? {}
-    for (const field of all('[name]', this.form)) {
-      field.ariaInvalid = field.name === name
-      setText(field.parentElement.lastChild, field === wrong ? unsent : '')
-    }
-    const isUnknown = code === 'unauthorized' && !this.extras?.headers
-    for (const field of all('.key > :not(label)')) field.ariaInvalid = isUnknown || field === wrong
+  show(state) {
+    this.state = state
+    this.render()
   }
-  // tryOut sends what the x-try of an example says. What is pressed out of sight of the panel leads to it.
+  recall(entry) { this.show({ kind: 'answered', entry, isRecalled: true, request: this.requestText() }) }
+  // submit sends or stops, but does not stop at the second press of a double click.
+  submit() {
+    if (this.state.kind !== 'sending') this.run()
+    else if (performance.now() - this.state.begun > late) this.stop()
+  }
+  stop() { this.state.stop?.abort() }
+  // tryOut sends what the x-try of an example says, and notes if another status comes.
   tryOut(mistake, status) {
-    if (this.running) return
-    this.setMistake(mistake)
-    this.reveal($('.head', this.form))
+    if (this.state.kind === 'sending') return
+    this.fields.fillMistake(mistake)
+    this.update()
+    this.reveal()
     this.run(mistake.until, Number(status))
   }
-  setMistake = mistake => this.setValues(mistakeIn(this.operation, mistake), mistake)
   async run(until, wanted) {
-    const { key } = settings, wrong = all('[name]', this.form).find(({ name, value }) =>
-      this.operation.path.includes(`{${name}}`) && /^\s*\.{0,2}\s*$/.test(value)) // a browser resolves dots in a path
-    const refuse = (wrong, unsent) => { this.show({ wrong, unsent }); announce(`Not sent. ${unsent}`); wrong.focus() }
-    if (/[^!-~]/.test(key)) return refuse($('.own'), 'A key has only ASCII characters and no spaces.')
-    if (wrong) return refuse(wrong, `${wrong.name} ${wrong.value.trim()
-      ? `must be an integer, such as ${wrong.defaultValue}` : 'is required'}.`)
-    Object.assign(this, { running: new AbortController(), begun: performance.now() })
-    this.showState()
-    const { signal } = this.running, send = () => this.sendOnce(key, signal), show = entry => this.show(entry)
-    const entry = await (until ? repeat(send, { until, signal, show }) : send())
+    const { key } = settings, fault = this.fields.findFault(key), request = this.requestText()
+    if (fault) {
+      this.show({ kind: 'refused', fault, request })
+      announce(`Not sent. ${fault.text}`)
+      fault.field.focus()
+      return
+    }
+    const stop = new AbortController(), { signal } = stop, begun = performance.now()
+    const answered = entry => ({ kind: 'answered', entry, request })
+    const wait = before => this.show({ kind: 'sending', stop, begun, since: performance.now(), before, request })
+    const send = () => this.sendOnce(key, signal), timer = setInterval(() => this.render(), 100)
+    wait(this.state)
+    const entry = await (until ? repeat(send, { until, signal, show: entry => wait(answered(entry)) }) : send())
+    clearInterval(timer)
     if (wanted && !until && entry.status !== wanted) entry.note = `No ${wanted} came.`
-    this.running = null
-    this.show(entry)
-    if (lastTouch <= this.begun) this.reveal(this.answer)
+    this.show(answered(entry))
+    if (lastTouch <= begun) this.reveal(this.answer.firstChild)
     announce(entry.failure ?? `${entry.note ?? ''} ${entry.status} ${entry.statusText}.`.trim())
   }
-  // reveal brings the head of the panel into view, and a part of it, if they are not.
-  reveal(part) {
-    const bar = $('header').getBoundingClientRect().bottom, head = $('.head', this.form).getBoundingClientRect()
-    const { top } = part.getBoundingClientRect(), isBelowHead = part.contains(this.answer) ? top > head.bottom - 2 : true
-    if (head.top > bar - 2 && isBelowHead && top < innerHeight - 100) return
-    this.form.scrollIntoView()
-    part.scrollIntoView({ block: 'nearest' })
-  }
   async sendOnce(key, signal) {
-    const { extras, operation: { operationId } } = this, values = this.values()
+    const { values, extras } = this.fields, { operationId } = this.operation
     const plan = extras?.headers?.Authorization ? 'Unknown key' : planOf(key)
-    const sentAt = new Date().toLocaleTimeString('en-GB'), asked = this.ask(key)
-    const timer = setTimeout(() => this.showState(true), 400)
-    const entry = await call(this.requestFor(key), signal)
-    clearTimeout(timer)
-    log({ operationId, values, extras, entry: { ...entry, plan, sentAt } })
-    return { ...entry, asked, until: reading(key)?.until }
+    const sentAt = new Date().toLocaleTimeString('en-GB')
+    const entry = { ...await call(this.fields.requestWith(key), signal), plan, sentAt }
+    log({ operationId, values, extras, entry })
+    return entry
   }
-  // show draws a response, new or from the log, or the example. A focused button that it replaces passes the focus on.
-  show(entry) {
-    const refocus = this.answer.contains(document.activeElement)
+  // reveal scrolls to the panel, unless its head and the part are in view.
+  reveal(part) {
+    const bar = $('header').getBoundingClientRect().bottom, head = this.head.getBoundingClientRect()
+    const { top } = (part ?? this.head).getBoundingClientRect(), isBelow = !part || top > head.bottom - 2
+    if (head.top > bar - 2 && isBelow && top < innerHeight - 100) return
+    this.form.scrollIntoView()
+    part?.scrollIntoView({ block: 'nearest' })
+  }
+  // render shows the state. While a request is sent, what was there before stays, and is marked after a while.
+  render() {
+    const { state } = this, isSending = state.kind === 'sending', shown = isSending ? state.before : state
+    const { kind, entry, request } = shown, isExample = kind === 'example'
+    const isStale = request !== this.requestText(isExample ? '' : settings.key)
+    const waited = isSending ? performance.now() - state.since : 0, isLate = waited > late
+    if (this.shown !== shown) this.drawAnswer(shown)
+    // It stands above the code or, where the panel is narrow, above the fields, so that one sees it come.
+    const next = isExample || wide.matches ? this.sample.parts[0] : this.fields.element
+    if (next.previousSibling !== this.answer) next.before(this.answer)
+    this.form.dataset.state = isLate ? 'waiting' : state.kind
+    this.answer.classList.toggle('stale', isLate || isStale)
+    const stale = !isStale ? '' : isExample ? 'for another request' : 'for the previous request'
+    setText(this.notice, isLate ? `Waiting ${(waited / 1000).toFixed(1)}\xa0s` : stale)
+    setText(this.send, isSending ? 'Stop' : isWaiting(settings.key) ? 'Send anyway' : 'Send')
+    this.reset.hidden = this.requestText('') === this.exampleRequest
+    this.fields.mark(isStale || isSending ? null : shown.fault ?? this.fields.findRefused(entry?.body ?? {}))
+    const ms = entry?.retryAt - Date.now()
+    this.advice.hidden = !entry?.retryAt || isStale
+    setText(this.advice, (ms > 0 ? `Wait ${printDuration(ms)}, then send again.` : 'You can send again.')
+      + (entry?.status === 429 && isWaiting(settings.key) ? ` ${strikesToBan} strikes per ${period} ban the key.` : ''))
+  }
+  // drawAnswer passes the focus of a button that it replaces on.
+  drawAnswer(shown) {
+    const { kind, entry, fault, isRecalled } = shown, { answer, notice, advice } = this
+    const hadFocus = answer.contains(document.activeElement)
+    const isGood = entry?.status < 400 || entry?.isStopped, outcome = isGood ? 'good' : 'bad'
     const turnTo = page => this.setValues(Object.fromEntries(page)).run()
     const goTo = ({ operation, values }) => panels.get(operation.operationId).setValues(values).run()
-    this.entry = entry
-    this.asked = entry ? entry.asked ?? this.ask() : this.exampleAsk
-    this.answer.replaceChildren(...entry ? drawResponse(entry, this.wait, turnTo, goTo) : this.example)
-    this.answer.firstChild.firstChild.after(this.stale)
-    this.answer.classList.toggle('refused', entry ? !(entry.status < 400 || entry.isStopped) : false)
-    this.placeAnswer()
-    this.mark(entry)
-    this.showState()
-    if (refocus) ($('.next', this.form) ?? this.send).focus({ preventScroll: true })
+    this.shown = shown
+    answer.className = `answer ${kind === 'answered' ? outcome : kind}`
+    answer.replaceChildren(...{
+      example: () => drawExample(this.example, this.status),
+      answered: () => drawResponse(entry, { isRecalled, advice, turnTo, goTo }),
+      refused: () => drawRefusal(fault),
+    }[kind]())
+    answer.firstChild.firstChild.after(notice)
+    const json = $('.json', answer)
+    if (json?.scrollHeight > json?.clientHeight) // the keyboard scrolls what has the focus
+      Object.assign(json, { tabIndex: 0, role: 'region', ariaLabel: 'Body' })
+    if (hadFocus) ($('.next', answer) ?? this.send).focus({ preventScroll: true })
   }
-  // placeAnswer puts the response above the code or, where the panel is narrow, above the fields, so that it is seen.
-  placeAnswer() {
-    this.form.insertBefore(this.answer, this.entry && !wide.matches ? $('.inputs', this.form) : this.sample.parts[0])
-  }
-  // showState shows what can be pressed, how long to wait, and whether what is shown is for what Send will send.
-  showState(isLate = false) {
-    const waiting = isWaiting(settings.key), { status, until } = this.entry ?? {}
-    const ask = this.ask(''), isOther = this.asked !== (this.entry ? this.ask() : ask), ms = until - Date.now()
-    this.reset.hidden = ask === this.exampleAsk
-    setText(this.send, this.running ? 'Stop' : waiting ? 'Send anyway' : 'Send')
-    const stale = !isOther ? '' : this.entry ? 'for the previous request' : 'for another request'
-    setText(this.stale, isLate ? 'Waiting…' : stale)
-    this.answer.classList.toggle('stale', isLate || isOther)
-    this.wait.hidden = !until || ![403, 429].includes(status)
-    const advice = ms > 0 ? `Wait ${printDuration(ms)}, then send again.` : 'You can send again.'
-    this.wait.replaceChildren(el('strong', {}, advice), waiting && status === 429
-      ? ` ${strikesToBan} strikes per ${period} ban the key.` : '')
-  }
-}
-function drawField(input) {
-  const { name, in: place, required, schema, example = '' } = input
-  const { enum: options, type, default: preset = '', ...plain } = resolve(schema)
-  const control = el(place === 'body' ? 'textarea' : options ? 'select' : 'input', { name, spellcheck: 'false' })
-  for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
-  if (type === 'integer') control.inputMode = 'numeric'
-  if (place === 'body') control.defaultValue = printJSON(examplesOf(input)[0].value)
-  else Object.assign(control, required ? { defaultValue: example } : { placeholder: example || preset })
-  return el('label', { class: 'field' }, el('span', {}, el('code', {}, name), required ? ' required' : ''), control,
-    el('small', {}, rangeOf(plain)), el('small')) // why it was not sent
 }

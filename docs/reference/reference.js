@@ -11,42 +11,46 @@ $('nav').append(drawOverview(), ...groups.flatMap(({ entry }) => entry))
 $('main').append(...groups.map(({ section }) => section))
 $('.missing').remove()
 
-const menu = $('#menu'), select = $('#key'), own = $('.own')
+const menu = $('#menu'), select = $('#key'), ownKey = $('.own')
 menu.onclick = ({ target }) => { if (target.closest('a')) menu.hidePopover() }
 addEventListener('resize', () => $('.menu').checkVisibility() || menu.hidePopover())
 select.append(...demoKeys.map(({ key }) => el('option', {}, key)), el('option', { value: '' }, 'Own key'))
 select.onchange = () => choose('key', select.value)
-own.oninput = () => choose('key', own.value.trim())
+ownKey.oninput = () => choose('key', ownKey.value.trim())
 select.hidden = !demoKeys.length
 react(() => {
   const { key } = settings, isOwn = !demoOf(key)
   select.value = isOwn ? '' : key
-  own.hidden = !isOwn
-  if (isOwn && own.value.trim() !== key) own.value = key
+  ownKey.hidden = !isOwn
+  if (isOwn && ownKey.value.trim() !== key) ownKey.value = key
 }, [changes, 'key'])
 const other = matchMedia('(prefers-color-scheme: dark)').matches ? 'light' : 'dark' // than the system's scheme
 $('.scheme').onclick = () => choose('scheme', settings.scheme ? '' : other)
 react(() => { document.documentElement.style.colorScheme = settings.scheme }, [changes, 'scheme'])
-// The place is the last section that begins in the upper fifth of the screen, or the one that was asked for.
+// The section that is read is the last one that begins in the upper fifth of the screen, or the one that was asked
+// for. The address names it, unless it names a part of it already.
 const links = all('nav a'), topOf = link => $(link.hash).getBoundingClientRect().top
-let place
-function markPlace() {
+let section
+function markSection() {
   const begun = links.filter(link => topOf(link) <= innerHeight / 5)
   const asked = begun.find(({ hash }) => hash === location.hash)
   const link = (asked && topOf(asked) >= 0 ? asked : begun.at(-1)) ?? links[0]
-  place = $(link.hash)
+  section = $(link.hash)
   if (link.ariaCurrent) return
   for (const other of links) other.ariaCurrent = other === link ? 'true' : null
   const { offsetTop: top, offsetHeight: height } = link
   menu.scrollTop = Math.min(top, Math.max(menu.scrollTop, top + height - menu.clientHeight))
-  history.replaceState(null, '', link === links[0] ? '/' : link.hash)
+  const isPart = links.every(({ hash }) => hash !== location.hash)
+    && section.contains(document.getElementById(location.hash.slice(1)))
+  if (!isPart) history.replaceState(null, '', link === links[0] ? '/' : link.hash)
 }
-for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, markPlace)
+for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, markSection)
 addEventListener('keydown', event => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return
-  const own = document.activeElement.closest('form'), form = own ?? $('form', place.closest('article') ?? place)
-  const send = form && $('.send', form), { top, bottom } = (send ?? place).getBoundingClientRect()
+  const focused = document.activeElement.closest('form')
+  const form = focused ?? $('form', section.closest('article') ?? section), send = form && $('.send', form)
+  const { top, bottom } = (send ?? section).getBoundingClientRect()
   event.preventDefault()
-  if (send && (own || ($('.GET', form) && top > 0 && bottom < innerHeight))) form.requestSubmit()
+  if (send && (focused || ($('.GET', form) && top > 0 && bottom < innerHeight))) form.requestSubmit()
   else announce(`Not sent: ${form?.ariaLabel ?? 'no form'}. Only a GET on screen is sent without the focus.`)
 })

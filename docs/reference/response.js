@@ -1,27 +1,39 @@
-// Draws what came of a request or, before there is one, an example: a line with the status, and what stands below it.
+// Draws what came of a request or, before there is one, an example: a line with the status, and what is below it.
 import { drawCopy, drawJSON, printJSON } from './code.js'
 import { headerNames, operationAt } from './description.js'
-import { button, drawStatus, el, inline, link } from './draw.js'
+import { button, drawPill, el, inline, link } from './draw.js'
 
-const drawBody = body => body === '' ? [el('p', {}, 'The response has no body.')] : drawJSON(body)
-const drawLine = (head, words, ...ends) => el('div', { class: 'status-line' }, head, ...words.filter(Boolean)
-  .map(word => el('span', {}, word)), el('span', { class: 'ends' }, ...ends))
-export const drawExample = ({ summary, value = '' }, status) => [drawLine(el('b', {}, 'Example response'),
-  [`${status}: ${summary}`], drawCopy(() => printJSON(value))), ...drawBody(value)]
+const drawLine = (head, words, ...ends) => el('div', { class: 'status-line' }, head,
+  ...words.filter(Boolean).map(word => el('span', {}, word)), el('span', { class: 'ends' }, ...ends))
+const drawText = text => text ? [el('p', {}, ...inline(text))] : []
+const drawBody = body => body === '' ? drawText('The response has no body.') : [drawJSON(body)]
+export const drawExample = ({ summary, value = '' }, status) => [
+  drawLine(el('b', { class: 'label' }, 'Example response'), [`${status}: ${summary}`],
+    drawCopy('the example', () => printJSON(value))), ...drawBody(value)]
+export const drawRefusal = ({ field, text }) =>
+  [drawLine(drawPill('Not sent', 'bad'), []), ...drawText(field.name ? '' : text)] // a field says it by itself
+
+// Reset is a time for programs; people get it as theirs, too.
+const printHeader = (name, value) => name !== 'X-RateLimit-Reset' ? value
+  : `${value} (${new Date(1000 * value).toLocaleTimeString('en-GB')})`
+const drawHeaders = pairs => el('dl', {}, ...pairs.flatMap(([name, value]) =>
+  [el('dt', {}, name), el('dd', {}, printHeader(name, value))]))
 // drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
-export function drawResponse(entry, wait, turnTo, goTo) {
-  const { unsent, failure, isStopped, status, statusText, headers, body, took, count, note, sentAt, plan } = entry
-  const words = [took && `${took}\xa0ms`, count && `request\xa0${count}`, sentAt && `sent at ${sentAt}`, plan]
-  const drawText = text => text ? [el('p', {}, ...inline(text))] : []
-  const text = unsent ? 'Not sent' : isStopped ? 'Stopped' : failure ? 'No response' : `${status} ${statusText}`
-  const head = isStopped || note ? el('b', {}, text) : drawStatus(status, text) // a note says what is odd
-  if (!status) return [drawLine(head, words), ...drawText(entry.wrong?.name ? '' : failure ?? unsent)]
-  const named = new Headers(headers), ends = [drawCopy(() => printJSON(body))]
+export function drawResponse(entry, { isRecalled, advice, turnTo, goTo }) {
+  const { failure, isStopped, status, statusText, headers, body, took, count, note, sentAt, plan } = entry
+  const words = [took && `${took}\xa0ms`, count && `request\xa0${count}`,
+    ...isRecalled ? [`sent at ${sentAt}`, plan] : []]
+  const text = isStopped ? 'Stopped' : failure ? 'No response' : `${status} ${statusText}`
+  const isOdd = isStopped || note // a note says why
+  const head = drawPill(text, isOdd ? 'odd' : status < 400 ? 'good' : 'bad')
+  if (!status) return [drawLine(head, words), ...drawText(failure)]
+  const named = new Headers(headers), ends = [drawCopy('the response', () => printJSON(body))]
   const page = named.get('link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
   const target = operationAt(named.get('location') ?? ''), { operationId, summary } = target?.operation ?? {}
   if (page) ends.unshift(button('Next page', () => turnTo(new URLSearchParams(page)), 'next link'))
   if (target) ends.unshift(Object.assign(link(operationId, summary), { onclick: () => goTo(target) }))
-  const rows = headerNames.filter(name => named.has(name)).flatMap(name =>
-    [el('dt', {}, name), el('dd', {}, named.get(name))])
-  return [drawLine(head, words, ...ends), wait, ...drawText(note), ...drawBody(body), el('dl', {}, ...rows)]
+  const described = headerNames.filter(name => named.has(name)), pairs = described.map(name => [name, named.get(name)])
+  const others = headers.filter(([name]) => !described.some(other => other.toLowerCase() === name))
+  return [drawLine(head, words, ...ends), advice, ...drawText(note), ...drawBody(body), drawHeaders(pairs),
+    el('details', { class: 'others' }, el('summary', {}, `${others.length} other headers`), drawHeaders(others))]
 }

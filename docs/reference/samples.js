@@ -1,8 +1,21 @@
 // The same request in other languages, ready to run.
+
 // literal quotes a text; several lines stay lines, unless they hold what is special in the language.
 const literal = (text, mark, special) =>
   text.includes('\n') && !special.test(text) ? mark + text + mark : JSON.stringify(text)
 const object = headers => JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')
+// asObject writes JavaScript, and asStringify a body as the object that it is. One that JSON.stringify would write
+// otherwise, such as malformed JSON or a number that JavaScript rounds, stays a text.
+const asObject = value => JSON.stringify(value, null, 2).replace(/^( *)"([a-z]\w*)":/gim, '$1$2:')
+  .replaceAll('\n', '\n  ')
+function asStringify(body) {
+  const compact = text => text.replace(/\s/g, '')
+  try {
+    const value = JSON.parse(body)
+    if (compact(JSON.stringify(value)) === compact(body)) return `JSON.stringify(${asObject(value)})`
+  } catch {}
+  return literal(body, '`', /[`\\$]/)
+}
 const goCheck = '\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}'
 export const samples = {
   curl({ method, url, headers, body }) {
@@ -11,13 +24,14 @@ export const samples = {
     if (body !== undefined) lines.push(`--data-raw ${quote(body)}`)
     return [`curl -i ${method === 'GET' ? '' : `-X ${method} `}${quote(url)}`, ...lines].join(' \\\n  ')
   },
-  JavaScript: ({ method, url, headers, body }) => `fetch("${url}", {
-  method: "${method}",
-  headers: ${object(headers)},${body === undefined ? '' : `
-  body: ${literal(body, '`', /[`\\$]/)},`}
-}).then(async response => {
-  console.log(response.status, await response.text())
-})`,
+  JavaScript({ method, url, headers, body }) {
+    const options = [method !== 'GET' && `method: "${method}"`, `headers: ${asObject(headers)}`,
+      body !== undefined && `body: ${asStringify(body)}`].filter(Boolean)
+    return `const response = await fetch("${url}", {
+  ${options.join(',\n  ')}
+})
+console.log(response.status, await response.text())`
+  },
   Python: ({ method, url, headers, body }) => `from http import client
 
 connection = client.${url.startsWith('https') ? 'HTTPSConnection' : 'HTTPConnection'}("${new URL(url).host}")
