@@ -123,7 +123,7 @@ export class Panel {
     const bar = $('header').getBoundingClientRect().bottom, head = this.head.getBoundingClientRect()
     const { top } = (part ?? this.head).getBoundingClientRect(), isBelow = !part || top > head.bottom - 2
     if (head.top > bar - 2 && isBelow && top < innerHeight - 100) return
-    this.form.scrollIntoView()
+    scrollBy(0, this.form.getBoundingClientRect().top - bar - 8)
     part?.scrollIntoView({ block: 'nearest' })
   }
   // render shows the state. While a request is sent, what was there before stays, and is marked after a while.
