@@ -1,5 +1,5 @@
 // Shows what is known of the limit of the chosen key, and a wait. Without a window no timer runs.
-import { $, all, announce, printDuration, printNumber, react, setText } from './draw.js'
+import { $, announce, printDuration, printNumber, react, setText } from './draw.js'
 import { canBeSent } from './form.js'
 import { checkServer, isReachable, isWaiting, limitsOf, newReading, planOf, reading, strikesToBan } from './limits.js'
 import { changes, minute, period, settings } from './settings.js'
@@ -25,7 +25,7 @@ function drawMeter() {
   meter.dataset.state = state
   bar.hidden = !(waiting || state === 'open')
   bar.style.setProperty('--level', `${100 * (waiting ? 1 - remaining / (until - since) : left / limit)}%`) // it fills again
-  for (const field of all('.key > :not(label)')) field.ariaInvalid = state === 'unauthorized' || !canBeSent(key)
+  $('.own').ariaInvalid = state === 'unauthorized' || !canBeSent(key)
   Object.assign(bar, { ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
   if (waiting !== wasWaiting) announce(waiting ? `${head}. ${rest}` : 'You can send again.')
   wasWaiting = waiting
