@@ -1,4 +1,4 @@
-// Makes a request of what a form holds and sends it, once or until a status comes. Nothing here touches the page.
+// Makes a request of what a form holds, and sends it once or until a status comes. Nothing here draws.
 import { checkServer, measure, second, strikesToBan } from './limits.js'
 
 // makeRequest takes the values of the fields, and the query and the headers that a mistake adds.
@@ -9,7 +9,6 @@ export function makeRequest({ path, method, inputs }, values, key, extras) {
     const value = values[name]
     if (location === 'path') target = target.replace(`{${name}}`, encodeURIComponent(value) || `{${name}}`)
     else if (location === 'body') headers['Content-Type'] = Object.keys(content)[0]
-    else if (value && location === 'header') headers[name] = value
     else if (value) query.append(name, value)
   }
   if (query.size) target += `?${query}`
@@ -17,11 +16,12 @@ export function makeRequest({ path, method, inputs }, values, key, extras) {
   return { method, target, url: location.origin + target, headers, body: values.body }
 }
 
-const gone = 'The server could not be reached; check that it is running.', lost = 'The response was lost. Send again.'
+const gone = 'The server could not be reached; check that it is running.'
+const lost = 'The response was lost. Send again.'
 const unsure = 'The request may have been carried out: list the records before you send it again.'
-// call returns an entry: the method and target that were sent, and either what came, { status, statusText, headers,
-// body, took, reading, retryAt }, or a failure in words, and isStopped if the reader stopped it. The panel adds the
-// plan of the key and sentAt; repeat adds count, the number of the request; a note says what is odd.
+// call returns an entry: the method and target, and what came (status, statusText, headers, body, took, reading,
+// retryAt) or a failure in words, with isStopped if the reader stopped it. The panel adds plan and sentAt, repeat
+// the count of requests, and both a note on what is odd.
 export async function call({ target, url, ...options }, stop) {
   const start = Date.now(), sent = { method: options.method, target }
   try {
@@ -34,20 +34,21 @@ export async function call({ target, url, ...options }, stop) {
     const retryAt = wait && Date.now() + 1000 * wait, took = Math.max(1, Date.now() - start)
     return { ...sent, status, statusText, headers: [...headers], body, took, reading, retryAt }
   } catch (error) {
-    const why = { AbortError: 'You stopped waiting. ', TimeoutError: 'It took more than 30 seconds. ' }[error.name]
-    const isRead = sent.method === 'GET'
+    const isRead = sent.method === 'GET', slow = 'It took more than 30 seconds. '
+    const why = { AbortError: 'You stopped waiting. ', TimeoutError: slow }[error.name]
     if (why) return { ...sent, isStopped: stop.aborted, failure: why + (isRead ? '' : unsure) }
     return { ...sent, failure: !await checkServer() ? gone : isRead ? lost : unsure }
   }
 }
 
 const pause = (ms, signal) => new Promise(resolve => { setTimeout(signal.onabort = resolve, ms) })
-// repeat sends until the status comes. It ends before that if it is stopped, if another refusal comes, or if a new
-// window begins. Once the key is refused, each second of the limits is a strike, and the tenth in a minute is a ban.
+// repeat sends until the status comes, or it is stopped, another refusal comes, or a new window begins. Once the
+// key is refused, it is a strike each second of the limits, until the ban.
 export async function repeat(send, { until, signal, show }) {
   let last = null
   for (let count = 1, refusals = 0; ; count++) {
-    const entry = { ...await send(), count }, { status, reading } = entry, finish = note => ({ ...entry, note })
+    const entry = { ...await send(), count }, { status, reading } = entry
+    const finish = note => ({ ...entry, note })
     if (status === until || !reading || [401, 403].includes(status)) return finish()
     if (status === 429) refusals++
     else if (refusals) return finish('A new minute began, so the strikes were cleared.')

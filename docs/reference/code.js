@@ -21,7 +21,7 @@ export function drawCopy(what, textOf) {
   copy.hidden = !navigator.clipboard
   return copy
 }
-// print writes JSON. What turns the direction of text is escaped, so that nothing on the page stands elsewhere.
+// print writes JSON. What turns the direction of text is escaped, so that all stands in its place.
 const turns = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 const escape = letter => `\\u${letter.charCodeAt().toString(16).padStart(4, '0')}`
 const print = (value, indent) => JSON.stringify(value, null, indent).replace(turns, escape)
@@ -37,14 +37,14 @@ function drawRecord(record, at, list) {
 }
 export const drawJSON = value => el('pre', { class: 'json' },
   ...isList(value) ? ['[', ...value.map(drawRecord), ']'] : drawLines(printJSON(value)))
-// drawSample returns the code of a request, and a function that draws it anew. One's own key is copied, but not shown.
+// drawSample returns the code of a request, and how to draw it anew. One's own key is copied, but not shown.
 export function drawSample(requestWith) {
   const codeFor = key => (samples[settings.language] ?? samples.curl)(requestWith(key || 'KEY'))
   const shorten = code => code.replace(/x{99,}/g, letters => `x… (${printNumber(letters.length)} letters)`)
   const pre = el('pre', { class: 'code' })
   const shownKey = () => demoOf(settings.key) ? settings.key : '•'.repeat(settings.key.length)
   const draw = () => pre.replaceChildren(...drawLines(shorten(codeFor(shownKey()))))
-  const tabs = Object.keys(samples).map(language => button(language, () => choose('language', language), 'tab'))
+  const tabs = Object.keys(samples).map(name => button(name, () => choose('language', name), 'tab'))
   const mark = tab => { tab.ariaPressed = tab.textContent === settings.language }
   react(() => tabs.forEach(mark), [changes, 'language'])
   changes.addEventListener('language', draw)

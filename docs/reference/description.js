@@ -12,24 +12,26 @@ export const operations = Object.entries(api.paths).flatMap(([path, item]) => Ob
   .map(([method, { parameters = [], requestBody, ...operation }]) => {
     const body = requestBody && { ...requestBody, ...contentOf(requestBody), name: 'body', in: 'body' }
     const inputs = [...parameters, body].filter(Boolean).map(resolve)
-    return { ...operation, path, method: method.toUpperCase(), inputs, body, canSend: !operation['x-hideTryItPanel'] }
+    const canSend = !operation['x-hideTryItPanel']
+    return { ...operation, path, method: method.toUpperCase(), inputs, body, canSend }
   }))
 export const sharedStatuses = Object.keys(operations[0].responses).filter(status => new Set(operations
   .map(({ responses }) => JSON.stringify(responses[status]))).size === 1)
-export const ownStatuses = ({ responses }) => Object.keys(responses).filter(status => !sharedStatuses.includes(status))
+export const ownStatuses = ({ responses }) => Object.keys(responses).filter(s => !sharedStatuses.includes(s))
 const responses = operations.flatMap(operation => Object.values(operation.responses).map(resolve))
 export const headerNames = [...new Set(responses.flatMap(({ headers = {} }) => Object.keys(headers)))]
 export const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 // The prose of the description: an introduction, and what stands under each "## " heading.
 export const [introduction, ...sections] = api.info.description.split(/\n\n## /)
 export const proseOf = Object.fromEntries(sections.map(section => section.split(/\n\n([^]*)/)))
-// codes are those of errors, each with its status and the first example that can be tried, and of which operation.
-const trials = operations.filter(({ canSend }) => canSend).flatMap(operation => Object.values(operation.responses)
-  .flatMap(response => examplesOf(resolve(response))).map(example => ({ operation, example })))
+// codes are those of errors, each with its status and the first example that can be tried.
+const trials = operations.filter(({ canSend }) => canSend).flatMap(operation =>
+  Object.values(operation.responses).flatMap(response => examplesOf(resolve(response)))
+    .map(example => ({ operation, example })))
 export const codes = Object.entries(api.components.schemas.Error.properties.code['x-codes'])
   .map(([code, { status, description }]) => ({ code, status, description,
     trial: trials.find(({ example }) => example.value.code === code && example['x-try']) }))
-// operationAt finds the operation that a path such as /pets/6 leads to, and the values of its path parameters.
+// operationAt finds the operation that a path such as /pets/6 leads to, and the values in the path.
 export const operationAt = path => operations.map(operation => ({
   operation, values: path.match(RegExp(`^${operation.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`))?.groups,
 })).find(({ values }) => values)
@@ -48,17 +50,17 @@ export const typeOf = ({ type, format }) => type === 'string' && format || type
 export function rangeOf({ enum: values, minimum, maximum, minLength, maxLength }) {
   const between = (low, high) => low === undefined ? high !== undefined && `at most ${high}`
     : high === undefined ? `at least ${low}` : `${low} to ${high}`
-  const size = between(minLength, maxLength)
-  return [values && `one of ${values.join(', ')}`, between(minimum, maximum), size && `${size} characters`].filter(Boolean).join(', ')
+  const size = between(minLength, maxLength), characters = size && `${size} characters`
+  return values ? `one of ${values.join(', ')}` : between(minimum, maximum) || characters || ''
 }
-// mistakeIn returns the values of a form that provokes an error example. Its x-try changes parameters of a valid
-// request, and fields of its body: null leaves one out, a number of letters makes one long. Or it has a whole body.
+// mistakeIn returns the values that provoke an error. Its x-try changes parameters of a valid request,
+// and fields of its body (null leaves one out, letters make one long), or has a whole body.
 export function mistakeIn({ inputs, body }, { parameters = {}, body: change, letters = {} }) {
   const valueOf = ({ name, required, example }) => parameters[name] ?? (required ? example : '')
   const values = Object.fromEntries(inputs.map(input => [input.name, valueOf(input)]))
   if (!body) return values
   const fields = { ...examplesOf(body)[0]?.value, ...Object(change) }
   for (const [name, count] of Object.entries(letters)) fields[name] = 'x'.repeat(count)
-  const text = typeof change === 'string' ? change : JSON.stringify(fields, (_, value) => value ?? undefined, 2)
-  return { ...values, body: text }
+  const text = JSON.stringify(fields, (_, value) => value ?? undefined, 2)
+  return { ...values, body: typeof change === 'string' ? change : text }
 }

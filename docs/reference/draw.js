@@ -17,7 +17,8 @@ export const drawStatus = status => drawPill(status, status < 400 ? 'good' : 'ba
 export const announce = text => { $('[role=status]').textContent = text } // also the same again
 // inline and prose draw what the description has of Markdown: paragraphs and `code`.
 export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? el('code', {}, part) : part)
-export const prose = (text = '') => text.split('\n\n').filter(Boolean).map(part => el('p', {}, ...inline(part)))
+export const prose = (text = '') =>
+  text.split('\n\n').filter(Boolean).map(part => el('p', {}, ...inline(part)))
 // react does a thing now, and again after each event of the sources.
 export function react(act, ...sources) {
   for (const [source, event] of sources) source.addEventListener(event, act)
@@ -27,7 +28,7 @@ export const wide = matchMedia('(width >= 75rem)') // where a panel stands besid
 export const capitalize = text => text[0].toUpperCase() + text.slice(1)
 export const printNumber = number => number.toLocaleString('en')
 export function printDuration(ms) {
-  const seconds = Math.max(1, Math.ceil(ms / 1000))
+  const seconds = Math.max(1, Math.ceil(ms / 1000)), rest = String(seconds % 60).padStart(2, '0')
   if (seconds >= 3600) return `${Math.ceil(seconds / 3600)}\xa0h`
-  return seconds < 100 ? `${seconds}\xa0s` : `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+  return seconds < 100 ? `${seconds}\xa0s` : `${Math.floor(seconds / 60)}:${rest}`
 }

@@ -1,7 +1,7 @@
 // The fields of a request: what they hold, what the request then is, and which of them is at fault.
 import { makeRequest } from './client.js'
 import { printJSON } from './code.js'
-import { examplesOf, mistakeIn, rangeOf, resolve } from './description.js'
+import { examplesOf, rangeOf, resolve } from './description.js'
 import { $, all, el, setText } from './draw.js'
 import { recall, remember } from './settings.js'
 
@@ -22,7 +22,6 @@ export class Fields {
     for (const field of this.fields) field.value = values[field.name] ?? field.value
     this.extras = extras
   }
-  fillMistake(mistake) { this.fill(mistakeIn(this.operation, mistake), mistake) }
   remember() { if (this.memory) remember('sessionStorage', this.memory, this.values) }
   requestWith(key) { return makeRequest(this.operation, this.values, key, this.extras) }
   // findFault returns what keeps the request from being sent, { field, text }.
@@ -33,8 +32,8 @@ export class Fields {
     const why = field?.value.trim() ? `must be an integer, such as ${field.defaultValue}` : 'is required'
     return field && { field, text: `${field.name} ${why}.` }
   }
-  // findRefused returns what the server refused: the parameter with which its message begins, that of the path, or
-  // the body.
+  // findRefused returns what the server refused: the parameter with which its message begins, or that of the
+  // path, or the body.
   findRefused({ status, code, message }) {
     if (status !== 400) return null
     const of = test => this.operation.inputs.find(test)
@@ -52,7 +51,8 @@ export class Fields {
 function drawField(input) {
   const { name, in: location, required, schema, example = '' } = input
   const { enum: options, type, default: preset = '', ...plain } = resolve(schema)
-  const control = el(location === 'body' ? 'textarea' : options ? 'select' : 'input', { name, spellcheck: 'false' })
+  const kind = location === 'body' ? 'textarea' : options ? 'select' : 'input'
+  const control = el(kind, { name, spellcheck: 'false' })
   for (const value of options ? ['', ...options] : [])
     control.append(el('option', { value }, value || 'not sent'))
   if (type === 'integer') control.inputMode = 'numeric'

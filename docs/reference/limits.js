@@ -23,9 +23,8 @@ addEventListener('storage', ({ key }) => {
   readings = { ...readings, ...heard?.readings }
   notify()
 })
-// A reading is what the last response with a key told: its state is "open" in a window, "wait" or "banned" while the
-// server refuses all, and "unauthorized" after a 401. reading returns a whole one or, if there is none that still
-// holds, null.
+// A reading is what the last response with a key told. Its state is "open" in a window, "wait" or "banned" while
+// all is refused, and "unauthorized" after a 401. reading returns one that still holds, whole, or null.
 export function reading(key) {
   const last = readings[key] ?? null
   return last?.until > Date.now() || last?.state === 'unauthorized' ? last : null
@@ -37,7 +36,8 @@ export function measure(key, { headers, body }) {
   if (!limit) return null
   isReachable = true
   const now = Date.now(), before = readings[key] ?? {}, isRefused = body?.code === 'rate_limited'
-  const state = { rate_limited: 'wait', key_banned: 'banned', unauthorized: 'unauthorized' }[body?.code] ?? 'open'
+  const states = { rate_limited: 'wait', key_banned: 'banned', unauthorized: 'unauthorized' }
+  const state = states[body?.code] ?? 'open'
   // The clock of the server may differ. Its Date is cut to whole seconds, and its Reset rounded up.
   const until = now + 1000 * (state !== 'open' && wait || reset - 1 - Date.parse(headers.get('Date')) / 1000)
   const sameMinute = now < before.minuteEnd, isMinute = until - now < (minute + 1) * 1000

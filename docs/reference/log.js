@@ -1,14 +1,14 @@
-// The recent requests, of which equal ones that follow each other are one. The session keeps them for a reload.
+// The recent requests, of which equal ones in a row are one. The session keeps them for a reload.
 import { recall, remember } from './settings.js'
 
-// Each has the operation's id, the values and extras of its fields, its entry (as client.js says) and how many times.
+// Each has the operation's id, the values and extras of its fields, its entry (see client.js) and its times.
 export let requests = recall('sessionStorage', 'requests') ?? []
 export const newRequest = new EventTarget()
 // gist is what makes two requests equal. The entry has the plan of its key, never the key.
 const gist = ({ operationId, values, extras, entry: { plan, status } }) =>
   JSON.stringify([operationId, values, extras, plan, status])
 export function log(request) {
-  const isSame = requests[0] && gist(requests[0]) === gist(request), times = isSame ? requests[0].times + 1 : 1
+  const [last] = requests, isSame = last && gist(last) === gist(request), times = isSame ? last.times + 1 : 1
   requests = [{ ...request, times }, ...requests.slice(isSame ? 1 : 0, 12)].slice(0, 12)
   remember('sessionStorage', 'requests', requests)
   newRequest.dispatchEvent(new Event('change'))

@@ -1,22 +1,26 @@
 // Shows what is known of the limit of the chosen key, and a wait. Without a window no timer runs.
 import { $, announce, printDuration, printNumber, react, setText } from './draw.js'
 import { canBeSent } from './form.js'
-import { checkServer, isReachable, isWaiting, limitsOf, newReading, planOf, reading, strikesToBan } from './limits.js'
+import { checkServer, isReachable, isWaiting, limitsOf, newReading, planOf, reading, strikesToBan }
+  from './limits.js'
 import { changes, minute, period, settings } from './settings.js'
 
 let ticking, wasWaiting = isWaiting(settings.key)
 function drawMeter() {
   const { key } = settings, waiting = isWaiting(key), last = reading(key)
-  const { limit = 0, left = 0, strikes, since, until } = last ?? {}, state = isReachable ? last?.state ?? 'unknown' : 'gone'
+  const { limit = 0, left = 0, strikes, since, until } = last ?? {}
+  const state = isReachable ? last?.state ?? 'unknown' : 'gone'
   const { perMinute = 0 } = limitsOf(key), plan = perMinute ? `${planOf(key)} plan` : planOf(key)
   const remaining = until - Date.now(), time = printDuration(remaining)
+  const isShort = remaining < minute * 1000, strike = `Strike ${strikes} of ${strikesToBan}`
+  const level = waiting ? 1 - remaining / (until - since) : left / limit // a wait fills it again
   const count = `${printNumber(left)} of ${printNumber(limit)} requests left`
   const [head, rest] = {
     gone: ['No server', 'Start the server again'],
     unknown: [key && plan, perMinute ? `${printNumber(perMinute)} per ${period}` : ''],
     unauthorized: [key ? 'Unknown key' : plan, ''],
     open: [count, `resets in ${time}`],
-    wait: [`Wait ${time}`, remaining < minute * 1000 ? `Strike ${strikes} of ${strikesToBan}` : 'Other keys work'],
+    wait: [`Wait ${time}`, isShort ? strike : 'Other keys work'],
     banned: [`Banned for ${time}`, 'Other keys work'],
   }[state]
   const meter = $('.meter'), bar = $('[role=meter]', meter)
@@ -24,14 +28,15 @@ function drawMeter() {
   setText($('span', meter), rest)
   meter.dataset.state = state
   bar.hidden = !(waiting || state === 'open')
-  bar.style.setProperty('--level', `${100 * (waiting ? 1 - remaining / (until - since) : left / limit)}%`) // it fills again
+  bar.style.setProperty('--level', `${100 * level}%`)
   $('.own').ariaInvalid = state === 'unauthorized' || !canBeSent(key)
   Object.assign(bar, { ariaValueMax: limit, ariaValueNow: left, ariaValueText: count })
   if (waiting !== wasWaiting) announce(waiting ? `${head}. ${rest}` : 'You can send again.')
   wasWaiting = waiting
   clearTimeout(ticking)
   const tick = state === 'gone' || waiting ? checkServer : () => newReading.dispatchEvent(new Event('change'))
-  if (state === 'gone' || remaining > 0) ticking = setTimeout(tick, remaining % 1000 > 0 ? remaining % 1000 : 1000)
+  const pause = remaining % 1000 > 0 ? remaining % 1000 : 1000
+  if (state === 'gone' || remaining > 0) ticking = setTimeout(tick, pause)
 }
 react(drawMeter, [newReading, 'change'], [changes, 'key'])
 react(() => document.hidden || checkServer(), [document, 'visibilitychange'])

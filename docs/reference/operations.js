@@ -1,17 +1,18 @@
 // Draws the operations in their groups, with their entries in the navigation.
-import { api, contentOf, examplesOf, fieldsOf, limitHeaders, operations, ownStatuses, rangeOf, resolve, schemaName,
-  sharedStatuses, typeOf } from './description.js'
+import { api, contentOf, examplesOf, fieldsOf, limitHeaders, operations, ownStatuses, rangeOf, resolve,
+  schemaName, sharedStatuses, typeOf } from './description.js'
 import { drawJSON } from './code.js'
 import { button, drawMethod, drawPill, drawStatus, el, inline, link, prose } from './draw.js'
 import { Panel, panels } from './panel.js'
 
-const drawLabels = ({ deprecated, 'x-stability': stability }) =>
-  [...deprecated ? [' ', drawPill('deprecated', 'odd')] : [], ...stability ? [' ', drawPill(stability, 'new')] : []]
+const drawLabels = ({ deprecated, 'x-stability': stability }) => [deprecated && 'deprecated', stability]
+  .filter(Boolean).flatMap(text => [' ', drawPill(text, text === stability ? 'new' : 'odd')])
 export const drawFields = fields => el('ul', { class: 'fields' }, ...fields.map(field => {
   const { name, in: location, required, description = '' } = field, schema = resolve(field.schema)
   const preset = 'default' in schema && `default ${schema.default}`
-  const notes = [location, typeOf(schema), rangeOf(schema), preset, required && 'required'].filter(Boolean).join(', ')
-  return el('li', {}, el('p', {}, el('code', {}, name), ' ', el('small', {}, notes)), ...prose(description))
+  const notes = [location, typeOf(schema), rangeOf(schema), preset, required && 'required'].filter(Boolean)
+  const title = el('p', {}, el('code', {}, name), ' ', el('small', {}, notes.join(', ')))
+  return el('li', {}, title, ...prose(description))
 }))
 // drawCase draws an example. That of an error can be tried, if a request can bring it about.
 function drawCase({ summary, value, 'x-try': mistake }, status, panel) {
@@ -30,7 +31,8 @@ function drawResponses(status, reference, panel) {
   const words = codes.length ? codes : schema ? [schemaName(schema)] : [], about = response.description
   const gist = [...words.flatMap(word => [el('code', {}, word), ' ']), ...codes.length ? [] : inline(about)]
   return el('details', { class: 'status' }, el('summary', {}, drawStatus(status), el('span', {}, ...gist)),
-    ...codes.length ? prose(about) : [], drawFields(fields), ...examples.map(example => drawCase(example, status, panel)))
+    ...codes.length ? prose(about) : [], drawFields(fields),
+    ...examples.map(example => drawCase(example, status, panel)))
 }
 function drawOperation(operation) {
   const { operationId, method, path, summary, description, inputs, body, responses } = operation
@@ -38,13 +40,16 @@ function drawOperation(operation) {
   const more = el('div', { class: 'more' }), parameters = inputs.filter(input => input !== body)
   panels.set(operationId, panel)
   if (parameters.length) more.append(el('h4', {}, 'Parameters'), drawFields(parameters))
-  if (body) more.append(el('h4', {}, 'Body ', el('code', {}, schemaName(body.schema))), drawFields(fieldsOf(body.schema)))
+  const bodyTitle = () => el('h4', {}, 'Body ', el('code', {}, schemaName(body.schema)))
+  if (body) more.append(bodyTitle(), drawFields(fieldsOf(body.schema)))
   const rows = ownStatuses(operation).map(status => drawResponses(status, responses[status], panel))
-  more.append(el('h4', {}, 'Responses'), ...rows, el('p', { class: 'also' }, 'Any request can also get ',
-    ...sharedStatuses.flatMap((status, i) => [i ? ', ' : '', drawStatus(status)]), ': see ', link('errors', 'Errors')))
+  const shared = sharedStatuses.flatMap(status => [drawStatus(status), ' '])
+  more.append(el('h4', {}, 'Responses'), ...rows,
+    el('p', { class: 'also' }, 'Any request can also get ', ...shared, link('errors', 'See Errors')))
+  const title = el('h3', { id }, link(operationId, summary), ...drawLabels(operation))
+  const endpoint = el('p', { class: 'endpoint' }, drawMethod(method), el('code', {}, path))
   return el('article', { id: operationId, 'aria-labelledby': id, tabindex: '-1' },
-    el('div', { class: 'about' }, el('h3', { id }, link(operationId, summary), ...drawLabels(operation)),
-      el('p', { class: 'endpoint' }, drawMethod(method), el('code', {}, path)), ...prose(description)), panel.form, more)
+    el('div', { class: 'about' }, title, endpoint, ...prose(description)), panel.form, more)
 }
 // drawGroup draws the operations of a tag. A tag without any is a part of the names of those below it.
 export function drawGroup(tag) {
@@ -53,9 +58,9 @@ export function drawGroup(tag) {
   const own = operations.filter(({ tags }) => tags.includes(tag.name))
   const drawList = (kind, drawEntry) => el('ul', { class: kind }, ...own.map(operation =>
     el('li', {}, link(operation.operationId, drawMethod(operation.method), ' ', ...drawEntry(operation)))))
-  const endpoints = drawList('endpoints', ({ path, summary }) => [el('code', {}, path), ' ', el('small', {}, summary)])
-  const section = el('section', { id, class: 'group' }, el('h2', {}, ...title()), ...prose(tag.description), endpoints,
-    ...own.map(drawOperation))
+  const drawEndpoint = ({ path, summary }) => [el('code', {}, path), ' ', el('small', {}, summary)]
+  const section = el('section', { id, class: 'group' }, el('h2', {}, ...title()), ...prose(tag.description),
+    drawList('endpoints', drawEndpoint), ...own.map(drawOperation))
   return { section, entry: [Object.assign(link(id, ...title()), { className: 'title' }),
     drawList('entries', operation => [el('span', {}, operation.summary), ...drawLabels(operation)])] }
 }

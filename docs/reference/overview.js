@@ -1,8 +1,8 @@
 // Draws the overview: what the API is, a first request, and a chapter for each part of the description.
 import { drawCopy } from './code.js'
 import { api, codes, introduction, operations, proseOf, resolve } from './description.js'
-import { $, all, button, capitalize, drawMethod, drawPill, drawStatus, el, inline, link, printNumber, prose, react,
-  setText, wide } from './draw.js'
+import { $, all, button, capitalize, drawMethod, drawPill, drawStatus, el, inline, link, printNumber, prose,
+  react, setText, wide } from './draw.js'
 import { limitsOf, newReading, reading, strikesToBan } from './limits.js'
 import { newRequest, requests } from './log.js'
 import { drawFields } from './operations.js'
@@ -13,7 +13,8 @@ const { headers, parameters, responses, schemas, securitySchemes } = api.compone
 const { Deprecation, NextLink, SuccessorLink, Sunset } = headers
 const asFields = headers => Object.entries(headers).map(([name, header]) =>
   ({ name, ...resolve(header), required: false }))
-const nameUntil = status => `Send until ${status}${{ 403: ' (bans this key)', 503: ' (needs -fail)' }[status] ?? ''}`
+const costs = { 403: ' (bans this key)', 429: '', 503: ' (needs -fail)' }
+const nameUntil = status => `Send until ${status}${costs[status]}`
 // drawPlans draws a table of the plans. A demo key is chosen with a press.
 function drawPlans() {
   const drawRow = kind => cells => el('tr', {}, ...cells.map(cell => el(kind, {}, cell)))
@@ -21,9 +22,11 @@ function drawPlans() {
   const rows = Object.entries(api.info['x-plans']).map(([plan, limits]) => {
     const demo = demoKeys.find(demo => demo.plan === plan), { perMinute, perDay } = { ...limits, ...demo }
     const cells = [perMinute, perDay].map(figure => figure ? printNumber(figure) : 'custom')
-    return [capitalize(plan), ...cells, ...demo ? [button(demo.key, () => choose('key', demo.key), 'link demo')] : []]
+    const chooseDemo = () => choose('key', demo.key)
+    return [capitalize(plan), ...cells, ...demo ? [button(demo.key, chooseDemo, 'link demo')] : []]
   })
-  const table = el('table', {}, el('thead', {}, drawRow('th')(head)), el('tbody', {}, ...rows.map(drawRow('td'))))
+  const body = el('tbody', {}, ...rows.map(drawRow('td')))
+  const table = el('table', {}, el('thead', {}, drawRow('th')(head)), body)
   const mark = demo => { demo.ariaPressed = demo.textContent === settings.key }
   react(() => all('.demo', table).forEach(mark), [changes, 'key'])
   return table
@@ -33,7 +36,8 @@ function drawChapter(title, ...content) {
   return el('section', { id }, el('h2', {}, link(id, title)), ...prose(proseOf[title]), ...content)
 }
 const drawChapters = () => [
-  drawChapter('Authentication', ...Object.values(securitySchemes).flatMap(({ description }) => prose(description))),
+  drawChapter('Authentication',
+    ...Object.values(securitySchemes).flatMap(({ description }) => prose(description))),
   drawChapter('Rate limits', drawPlans(), drawFields(asFields(responses.RateLimited.headers)),
     ...prose(responses.Unauthorized.description), ...prose(responses.KeyBanned.description)),
   drawChapter('Paging', drawFields([parameters.Limit, parameters.After, ...asFields({ Link: NextLink })]),
@@ -43,20 +47,22 @@ const drawChapters = () => [
   drawChapter('Versions', drawFields(asFields({ Deprecation, Sunset, Link: SuccessorLink }))),
 ]
 const heading = 'Your first request', first = new Panel(operations[0], { label: heading })
-const drawPagingTrial = kind => button('Try two pets per page', () => first.tryOut({ parameters: { limit: 2 } }), kind)
+const tryPaging = () => first.tryOut({ parameters: { limit: 2 } })
+const drawPagingTrial = kind => button('Try two pets per page', tryPaging, kind)
 // drawFirst draws the panel of a first request, and under it what it leads to, and the recent requests.
 function drawFirst() {
   const nextStatus = () => reading(settings.key)?.state === 'wait' ? 403 : 429
-  const many = button('', () => first.tryOut({ until: nextStatus() })), cost = el('small'), run = el('li', {}, many, cost)
+  const many = button('', () => first.tryOut({ until: nextStatus() }))
+  const cost = el('small'), run = el('li', {}, many, cost), list = el('ol')
   react(() => {
     const { state, left = limitsOf(settings.key).perMinute } = reading(settings.key) ?? {}
     run.hidden = ['banned', 'unauthorized'].includes(state)
     setText(many, nameUntil(nextStatus()))
-    setText(cost, state === 'wait' ? `${strikesToBan} strikes` : left >= 0 ? `at request ${printNumber(left + 1)}` : '')
+    const at = left >= 0 ? `at request ${printNumber(left + 1)}` : ''
+    setText(cost, state === 'wait' ? `${strikesToBan} strikes` : at)
   }, [newReading, 'change'], [changes, 'key'])
-  const list = el('ol')
-  react(() => list.replaceChildren(...requests.filter(({ operationId }) => panels.has(operationId)).map(drawRequest)),
-    [newRequest, 'change'])
+  const isHere = ({ operationId }) => panels.has(operationId)
+  react(() => list.replaceChildren(...requests.filter(isHere).map(drawRequest)), [newRequest, 'change'])
   return el('section', { id: 'first', class: 'aside' }, el('h2', { class: 'minor' }, heading), first.form,
     el('ul', { class: 'actions' }, run, el('li', {}, drawPagingTrial(), el('small', {}, '/pets?limit=2')),
       el('li', {}, link('errors', 'See every error'), el('small', {}, `${codes.length} codes`))),
@@ -75,52 +81,47 @@ function drawRequest({ operationId, values, extras, times, entry }) {
     el('small', { class: 'plan' }, plan), el('small', {}, times > 1 ? `×${times} ` : '', sentAt))
   return el('li', {}, row)
 }
-// drawErrors draws the codes. The one that is tried or linked is marked, and its panel stands in its row or, on a wide
-// page, beside the list.
+// drawErrors draws the codes. The one that is tried or linked is marked, and its panel stands in its row or, where
+// there is room, beside the list.
 function drawErrors() {
-  const list = el('ul', { class: 'codes' }), made = new Map()
-  function open({ code, status, trial }) {
-    if (trial && !made.has(code)) made.set(code, new Panel(trial.operation, { heading: code, status, example: trial.example }))
+  const list = el('ul', { class: 'codes' })
+  function open(error) {
+    const { code, status, trial } = error
+    if (trial) error.panel ??= new Panel(trial.operation, { heading: code, status, example: trial.example })
     $('form', list)?.remove()
     for (const row of all('.row', list)) row.ariaCurrent = row.id === code ? 'true' : null
-    if (trial) $(`#${code}`, list).after(made.get(code).form)
+    if (trial) $(`#${code}`, list).after(error.panel.form)
   }
-  function tryOut(error) {
-    const { code, status, trial: { example } } = error
-    open(error)
-    history.replaceState(null, '', `#${code}`)
-    made.get(code).tryOut(example['x-try'], status)
-  }
-  for (const error of codes) {
-    const { code, status, description, trial } = error, until = trial?.example['x-try'].until
-    const name = until ? nameUntil(until) : `Try ${status}`
-    const row = el('div', { id: code, class: 'row' }, drawStatus(status), link(code, el('code', {}, code)))
-    if (trial) {
-      row.append(button(name, () => tryOut(error)))
-      row.lastChild.ariaLabel = `${name}: ${code}`
-    }
-    row.append(el('p', {}, ...inline(description)))
-    list.append(el('li', {}, row))
-  }
-  const openLinked = fallback => {
-    const error = codes.find(({ code }) => `#${code}` === location.hash) ?? fallback
-    if (error) open(error)
-  }
-  openLinked(wide.matches && codes.find(({ trial }) => trial))
-  addEventListener('hashchange', () => openLinked())
+  list.append(...codes.map(error => {
+    const { code, status, description, trial } = error, mistake = trial?.example['x-try'] ?? {}
+    const name = mistake.until ? nameUntil(mistake.until) : `Try ${status}`
+    const send = button(name, () => {
+      history.replaceState(null, '', `#${code}`)
+      open(error)
+      error.panel.tryOut(mistake, status)
+    })
+    send.ariaLabel = `${name}: ${code}`
+    return el('li', {}, el('div', { id: code, class: 'row' }, drawStatus(status),
+      link(code, el('code', {}, code)), ...trial ? [send] : [], el('p', {}, ...inline(description))))
+  }))
+  if (wide.matches) open(codes[0])
+  const isLinked = ({ code }) => `#${code}` === location.hash
+  react(() => codes.filter(isLinked).forEach(open), [window, 'hashchange'])
   const about = el('div', { class: 'about' }, el('h2', {}, link('errors', 'Errors')),
     ...prose(schemas.Error.description), el('p', {}, 'Codes without a button cannot be tried here.'))
   return el('article', { id: 'errors', tabindex: '-1' }, about, list)
 }
 
 export function drawOverview() {
-  const { title, version } = api.info, base = location.origin, chapters = drawChapters(), errors = drawErrors()
+  const { title, version } = api.info, base = location.origin
+  const chapters = drawChapters(), errors = drawErrors()
   document.title = title
   $('.brand').append(el('b', {}, title), el('small', {}, version))
-  $('#overview').append(el('div', { class: 'about' }, el('h1', {}, title), el('p', { class: 'lead' }, introduction),
-    el('p', { class: 'base' }, el('small', {}, 'Base URL'), el('code', {}, base), drawCopy('the base URL', () => base)),
-    el('p', {}, el('a', { href: '/openapi.json' }, 'OpenAPI description'))), drawFirst(),
-  el('div', { class: 'more' }, ...chapters))
+  const about = el('div', { class: 'about' }, el('h1', {}, title), el('p', { class: 'lead' }, introduction),
+    el('p', { class: 'base' }, el('small', {}, 'Base URL'), el('code', {}, base),
+      drawCopy('the base URL', () => base)),
+    el('p', {}, el('a', { href: '/openapi.json' }, 'OpenAPI description')))
+  $('#overview').append(about, drawFirst(), el('div', { class: 'more' }, ...chapters))
   $('#overview').after(errors)
   const links = [...chapters, errors].map(part => el('li', {}, link(part.id, $('h2', part).textContent)))
   return el('ul', { class: 'chapters' }, el('li', {}, link('overview', 'Overview')), ...links)

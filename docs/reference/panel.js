@@ -1,7 +1,7 @@
 // The panel of an operation: its fields, the request as code, and what came of it.
 import { call, repeat } from './client.js'
 import { drawSample } from './code.js'
-import { examplesOf, ownStatuses, resolve } from './description.js'
+import { examplesOf, mistakeIn, ownStatuses, resolve } from './description.js'
 import { $, announce, drawMethod, el, printDuration, setText, wide } from './draw.js'
 import { Fields } from './form.js'
 import { isWaiting, newReading, planOf, strikesToBan } from './limits.js'
@@ -9,7 +9,7 @@ import { log } from './log.js'
 import { drawExample, drawRefusal, drawResponse } from './response.js'
 import { changes, period, settings } from './settings.js'
 
-let lastTouch = 0 // when the reader last did something: an outcome comes into view, unless they went on meanwhile
+let lastTouch = 0 // when the reader last did something: an outcome comes into view unless they went on
 for (const event of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
   addEventListener(event, ({ timeStamp }) => { lastTouch = timeStamp }, { passive: true })
 const late = 400 // milliseconds without a response, after which the panel says that it waits
@@ -36,12 +36,14 @@ export class Panel {
     this.sample = drawSample(key => this.fields.requestWith(key))
     this.head = el('div', { class: 'head' }, el('b', { class: 'heading' }, heading), drawMethod(method),
       this.address, this.reset, end)
-    this.form = el('form', { class: 'panel', autocomplete: 'off', 'aria-label': `${heading || label}: ${summary}` },
+    const name = `${heading || label}: ${summary}`
+    this.form = el('form', { class: 'panel', autocomplete: 'off', 'aria-label': name },
       this.head, this.fields.element, ...this.sample.parts)
     this.status = status
-    this.example = options.example ?? examplesOf(resolve(operation.responses[status]))[0] ?? { summary: 'no body' }
+    const [first = { summary: 'no body' }] = examplesOf(resolve(operation.responses[status]))
+    this.example = options.example ?? first
     this.form.oninput = () => this.update()
-    this.form.onreset = () => setTimeout(() => { this.showExample(); this.send.focus({ preventScroll: true }) })
+    this.form.onreset = () => setTimeout(() => { this.showExample(); this.send.focus() })
     this.form.onsubmit = event => { event.preventDefault(); this.submit() }
     addEventListener('keydown', ({ key }) => key === 'Escape' && this.stop())
     newReading.addEventListener('change', () => this.render())
@@ -52,8 +54,7 @@ export class Panel {
   }
   showExample() {
     const { 'x-try': mistake } = this.example
-    if (mistake) this.fields.fillMistake(mistake)
-    else this.fields.fill({})
+    this.fields.fill(mistake ? mistakeIn(this.operation, mistake) : {}, mistake)
     this.exampleRequest = this.requestText('')
     this.show({ kind: 'example', request: this.exampleRequest })
     this.update()
@@ -85,8 +86,7 @@ export class Panel {
   // tryOut sends what the x-try of an example says, and notes if another status comes.
   tryOut(mistake, status) {
     if (this.state.kind === 'sending') return
-    this.fields.fillMistake(mistake)
-    this.update()
+    this.setValues(mistakeIn(this.operation, mistake), mistake)
     this.reveal()
     this.run(mistake.until, Number(status))
   }
@@ -100,10 +100,12 @@ export class Panel {
     }
     const stop = new AbortController(), { signal } = stop, begun = performance.now()
     const answered = entry => ({ kind: 'answered', entry, request })
-    const wait = before => this.show({ kind: 'sending', stop, begun, since: performance.now(), before, request })
-    const send = () => this.sendOnce(key, signal), timer = setInterval(() => this.render(), 100)
+    const wait = before =>
+      this.show({ kind: 'sending', stop, begun, since: performance.now(), before, request })
+    const send = () => this.sendOnce(key, signal), showEntry = entry => wait(answered(entry))
+    const timer = setInterval(() => this.render(), 100)
     wait(this.state)
-    const entry = await (until ? repeat(send, { until, signal, show: entry => wait(answered(entry)) }) : send())
+    const entry = await (until ? repeat(send, { until, signal, show: showEntry }) : send())
     clearInterval(timer)
     if (wanted && !until && entry.status !== wanted) entry.note = `No ${wanted} came.`
     this.show(answered(entry))
@@ -119,14 +121,13 @@ export class Panel {
     return entry
   }
   // reveal scrolls to the panel, unless its head and the part are in view.
-  reveal(part) {
-    const bar = $('header').getBoundingClientRect().bottom, head = this.head.getBoundingClientRect()
-    const { top } = (part ?? this.head).getBoundingClientRect(), isBelow = !part || top > head.bottom - 2
-    if (head.top > bar - 2 && isBelow && top < innerHeight - 100) return
-    scrollBy(0, this.form.getBoundingClientRect().top - bar - 8)
-    part?.scrollIntoView({ block: 'nearest' })
+  reveal(part = this.head) {
+    const [bar, head, { top }] = [$('header'), this.head, part].map(part => part.getBoundingClientRect())
+    const isBelow = part === this.head || top > head.bottom - 2
+    if (head.top < bar.bottom - 2 || !isBelow || top > innerHeight - 100)
+      scrollBy(0, this.form.getBoundingClientRect().top - bar.bottom - 8)
   }
-  // render shows the state. While a request is sent, what was there before stays, and is marked after a while.
+  // render shows the state. While a request is sent, what was there before stays; it is marked after a while.
   render() {
     const { state } = this, isSending = state.kind === 'sending', shown = isSending ? state.before : state
     const { kind, entry, request } = shown, isExample = kind === 'example'
@@ -143,10 +144,10 @@ export class Panel {
     setText(this.send, isSending ? 'Stop' : isWaiting(settings.key) ? 'Send anyway' : 'Send')
     this.reset.hidden = this.requestText('') === this.exampleRequest
     this.fields.mark(isStale || isSending ? null : shown.fault ?? this.fields.findRefused(entry?.body ?? {}))
-    const ms = entry?.retryAt - Date.now()
+    const ms = entry?.retryAt - Date.now(), isStrike = entry?.status === 429 && isWaiting(settings.key)
+    const advice = ms > 0 ? `Wait ${printDuration(ms)}, then send again.` : 'You can send again.'
     this.advice.hidden = !entry?.retryAt || isStale
-    setText(this.advice, (ms > 0 ? `Wait ${printDuration(ms)}, then send again.` : 'You can send again.')
-      + (entry?.status === 429 && isWaiting(settings.key) ? ` ${strikesToBan} strikes per ${period} ban the key.` : ''))
+    setText(this.advice, isStrike ? `${advice} ${strikesToBan} strikes per ${period} ban the key.` : advice)
   }
   // drawAnswer passes the focus of a button that it replaces on.
   drawAnswer(shown) {

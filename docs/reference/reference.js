@@ -24,11 +24,11 @@ react(() => {
   ownKey.hidden = !isOwn
   if (isOwn && ownKey.value.trim() !== key) ownKey.value = key
 }, [changes, 'key'])
-const other = matchMedia('(prefers-color-scheme: dark)').matches ? 'light' : 'dark' // than the system's scheme
+const other = matchMedia('(prefers-color-scheme: dark)').matches ? 'light' : 'dark' // than the system's
 $('.scheme').onclick = () => choose('scheme', settings.scheme ? '' : other)
 react(() => { document.documentElement.style.colorScheme = settings.scheme }, [changes, 'scheme'])
-// The section that is read is the last one that begins in the upper fifth of the screen, or the one that was asked
-// for. The address names it, unless it names a part of it already.
+// The section that is read is the last one that begins in the upper fifth of the screen, or the one that was
+// asked for. The address names it, unless it names a part of it already.
 const links = all('nav a'), topOf = link => $(link.hash).getBoundingClientRect().top
 let section
 function markSection() {

@@ -1,4 +1,4 @@
-// Draws what came of a request or, before there is one, an example: a line with the status, and what is below it.
+// Draws what came of a request or, before there is one, an example: a line with the status, and the rest.
 import { drawCopy, drawJSON, printJSON } from './code.js'
 import { headerNames, operationAt } from './description.js'
 import { button, drawPill, el, inline, link } from './draw.js'
@@ -11,7 +11,7 @@ export const drawExample = ({ summary, value = '' }, status) => [
   drawLine(el('b', { class: 'label' }, 'Example response'), [`${status}: ${summary}`],
     drawCopy('the example', () => printJSON(value))), ...drawBody(value)]
 export const drawRefusal = ({ field, text }) =>
-  [drawLine(drawPill('Not sent', 'bad'), []), ...drawText(field.name ? '' : text)] // a field says it by itself
+  [drawLine(drawPill('Not sent', 'bad'), []), ...drawText(field.name ? '' : text)] // a field says it itself
 
 // Reset is a time for programs; people get it as theirs, too.
 const printHeader = (name, value) => name !== 'X-RateLimit-Reset' ? value
@@ -32,8 +32,9 @@ export function drawResponse(entry, { isRecalled, advice, turnTo, goTo }) {
   const target = operationAt(named.get('location') ?? ''), { operationId, summary } = target?.operation ?? {}
   if (page) ends.unshift(button('Next page', () => turnTo(new URLSearchParams(page)), 'next link'))
   if (target) ends.unshift(Object.assign(link(operationId, summary), { onclick: () => goTo(target) }))
-  const described = headerNames.filter(name => named.has(name)), pairs = described.map(name => [name, named.get(name)])
+  const described = headerNames.filter(name => named.has(name))
   const others = headers.filter(([name]) => !described.some(other => other.toLowerCase() === name))
-  return [drawLine(head, words, ...ends), advice, ...drawText(note), ...drawBody(body), drawHeaders(pairs),
-    el('details', { class: 'others' }, el('summary', {}, `${others.length} other headers`), drawHeaders(others))]
+  return [drawLine(head, words, ...ends), advice, ...drawText(note), ...drawBody(body),
+    drawHeaders(described.map(name => [name, named.get(name)])),
+    el('details', { class: 'others' }, el('summary', {}, 'Other headers'), drawHeaders(others))]
 }

@@ -4,8 +4,8 @@
 const literal = (text, mark, special) =>
   text.includes('\n') && !special.test(text) ? mark + text + mark : JSON.stringify(text)
 const object = headers => JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')
-// asObject writes JavaScript, and asStringify a body as the object that it is. One that JSON.stringify would write
-// otherwise, such as malformed JSON or a number that JavaScript rounds, stays a text.
+// asObject writes JavaScript, and asStringify a body as the object that it is, unless JSON.stringify would write
+// another: malformed JSON, and a number that JavaScript rounds, stay text.
 const asObject = value => JSON.stringify(value, null, 2).replace(/^( *)"([a-z]\w*)":/gim, '$1$2:')
   .replaceAll('\n', '\n  ')
 function asStringify(body) {
@@ -16,6 +16,7 @@ function asStringify(body) {
   } catch {}
   return literal(body, '`', /[`\\$]/)
 }
+const goHeader = (name, value) => `\n\trequest.Header.Set("${name}", ${JSON.stringify(value)})`
 const goCheck = '\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}'
 export const samples = {
   curl({ method, url, headers, body }) {
@@ -48,7 +49,7 @@ func main() {
 	request, err := http.NewRequest("${method}",
 		"${url}",
 		${body === undefined ? 'nil' : `strings.NewReader(${literal(body, '`', /`/)})`})${goCheck}${
-    Object.entries(headers).map(([name, to]) => `\n\trequest.Header.Set("${name}", ${JSON.stringify(to)})`).join('')}
+    Object.entries(headers).map(([name, value]) => goHeader(name, value)).join('')}
 	response, err := http.DefaultClient.Do(request)${goCheck}
 	response.Write(os.Stdout)
 }`,
