@@ -15,13 +15,10 @@ export function makeRequest({ path, method, inputs }, values, key, extras) {
   Object.assign(headers, extras?.headers)
   return { method, target, url: location.origin + target, headers, body: values.body }
 }
-
-const gone = 'The server could not be reached; check that it is running.'
-const lost = 'The response was lost. Send again.'
+const gone = 'The server could not be reached: is it running?', lost = 'The response was lost. Send again.'
 const unsure = 'The request may have been carried out: list the records before you send it again.'
-// call returns an entry: the method and target, and what came (status, statusText, headers, body, took, reading,
-// retryAt) or a failure in words, with isStopped if the reader stopped it. The panel adds plan and sentAt, repeat
-// the count of requests, and both a note on what is odd.
+// call returns an entry: method, target, and what came (status, statusText, headers, body, took, reading,
+// retryAt) or a failure in words (isStopped if the reader did that). Others add plan, sentAt, count and note.
 export async function call({ target, url, ...options }, stop) {
   const start = Date.now(), sent = { method: options.method, target }
   try {
@@ -40,26 +37,24 @@ export async function call({ target, url, ...options }, stop) {
     return { ...sent, failure: !await checkServer() ? gone : isRead ? lost : unsure }
   }
 }
-
 const pause = (ms, signal) => new Promise(resolve => { setTimeout(signal.onabort = resolve, ms) })
-// repeat sends until the status comes, or it is stopped, another refusal comes, or a new window begins. Once the
-// key is refused, it is a strike each second of the limits, until the ban.
+// repeat sends until the status comes, or it is stopped, another refusal comes, or a new window begins. Once
+// the key is refused, it is a strike each second of the limits, until the ban.
 export async function repeat(send, { until, signal, show }) {
   let last = null
   for (let count = 1, refusals = 0; ; count++) {
-    const entry = { ...await send(), count }, { status, reading } = entry
-    const finish = note => ({ ...entry, note })
-    if (status === until || !reading || [401, 403].includes(status)) return finish()
+    const entry = { ...await send(), count }, { status, reading } = entry, end = note => ({ ...entry, note })
+    if (status === until || !reading || [401, 403].includes(status)) return end()
     if (status === 429) refusals++
-    else if (refusals) return finish('A new minute began, so the strikes were cleared.')
-    else if (last && reading.left >= last.left) return finish('A new minute began before the limit.')
-    if (refusals === 2 * strikesToBan) return finish('No ban came: each new minute clears the strikes.')
-    if (until === 503 && count === 10) return finish('No 503 came: start the server with -fail 1/2.')
+    else if (refusals) return end('A new minute began, so the strikes were cleared.')
+    else if (last && reading.left >= last.left) return end('A new minute began before the limit.')
+    if (refusals === 2 * strikesToBan) return end('No ban came: each new minute clears the strikes.')
+    if (until === 503 && count === 10) return end('No 503 came: start the server with -fail 1/2.')
     show(entry)
     const pace = (reading.until - 1000 - Date.now()) / reading.left // the server rounds the end up
     if (refusals && until === 403) await pause(second + 50, signal)
     else if (pace > 36) await pause(Math.min(40, pace / 4), signal) // so that one can watch it
-    if (signal.aborted || (refusals && until !== 403)) return finish()
+    if (signal.aborted || (refusals && until !== 403)) return end()
     last = reading
   }
 }

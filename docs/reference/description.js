@@ -1,7 +1,6 @@
 // Reads the OpenAPI description. Nothing here touches the page or the network.
 import api from '/openapi.json' with { type: 'json' }
 export { api }
-
 // resolve follows $ref.
 export const resolve = node =>
   node.$ref ? resolve(node.$ref.slice(2).split('/').reduce((at, name) => at[name], api)) : node

@@ -32,14 +32,12 @@ export class Fields {
     const why = field?.value.trim() ? `must be an integer, such as ${field.defaultValue}` : 'is required'
     return field && { field, text: `${field.name} ${why}.` }
   }
-  // findRefused returns what the server refused: the parameter with which its message begins, or that of the
-  // path, or the body.
-  findRefused({ status, code, message }) {
-    if (status !== 400) return null
-    const of = test => this.operation.inputs.find(test)
-    const input = code !== 'invalid_parameter' ? this.operation.body && of(({ name }) => name === 'body')
-      : of(({ name }) => message.startsWith(name)) ?? of(({ in: location }) => location === 'path')
-    return input && { field: this.fields.find(({ name }) => name === input.name), text: '' }
+  // findRefused returns what a 400 is about: the parameter that begins its message, the path, or the body.
+  findRefused({ status, code, message = '' }) {
+    const { inputs, body } = this.operation, named = inputs.find(({ name }) => message.startsWith(name))
+    const parameter = named ?? inputs.find(({ in: location }) => location === 'path')
+    const refused = status === 400 && (code === 'invalid_parameter' ? parameter : body)
+    return refused && { field: this.fields.find(({ name }) => name === refused.name), text: '' }
   }
   mark(fault) {
     for (const field of this.fields) {

@@ -23,8 +23,8 @@ addEventListener('storage', ({ key }) => {
   readings = { ...readings, ...heard?.readings }
   notify()
 })
-// A reading is what the last response with a key told. Its state is "open" in a window, "wait" or "banned" while
-// all is refused, and "unauthorized" after a 401. reading returns one that still holds, whole, or null.
+// A reading is what the last response with a key told: its state is "open", "wait" or "banned" while all is
+// refused, or "unauthorized" after a 401. reading returns one that still holds, whole, or null.
 export function reading(key) {
   const last = readings[key] ?? null
   return last?.until > Date.now() || last?.state === 'unauthorized' ? last : null

@@ -1,10 +1,9 @@
 // The recent requests, of which equal ones in a row are one. The session keeps them for a reload.
 import { recall, remember } from './settings.js'
 
-// Each has the operation's id, the values and extras of its fields, its entry (see client.js) and its times.
+// Each has the operation's id, the values and extras of its fields, its entry, and how many times it came.
 export let requests = recall('sessionStorage', 'requests') ?? []
 export const newRequest = new EventTarget()
-// gist is what makes two requests equal. The entry has the plan of its key, never the key.
 const gist = ({ operationId, values, extras, entry: { plan, status } }) =>
   JSON.stringify([operationId, values, extras, plan, status])
 export function log(request) {

@@ -40,8 +40,9 @@ function drawOperation(operation) {
   const more = el('div', { class: 'more' }), parameters = inputs.filter(input => input !== body)
   panels.set(operationId, panel)
   if (parameters.length) more.append(el('h4', {}, 'Parameters'), drawFields(parameters))
-  const bodyTitle = () => el('h4', {}, 'Body ', el('code', {}, schemaName(body.schema)))
-  if (body) more.append(bodyTitle(), drawFields(fieldsOf(body.schema)))
+  const { schema } = body ?? {}
+  if (body) more.append(el('h4', {}, 'Body ', el('code', {}, schemaName(schema))),
+    drawFields(fieldsOf(schema)))
   const rows = ownStatuses(operation).map(status => drawResponses(status, responses[status], panel))
   const shared = sharedStatuses.flatMap(status => [drawStatus(status), ' '])
   more.append(el('h4', {}, 'Responses'), ...rows,

@@ -42,8 +42,7 @@ const drawChapters = () => [
     ...prose(responses.Unauthorized.description), ...prose(responses.KeyBanned.description)),
   drawChapter('Paging', drawFields([parameters.Limit, parameters.After, ...asFields({ Link: NextLink })]),
     drawPagingTrial('quiet')),
-  drawChapter('Request bodies'),
-  drawChapter('CORS'),
+  drawChapter('Request bodies'), drawChapter('CORS'),
   drawChapter('Versions', drawFields(asFields({ Deprecation, Sunset, Link: SuccessorLink }))),
 ]
 const heading = 'Your first request', first = new Panel(operations[0], { label: heading })
@@ -81,8 +80,7 @@ function drawRequest({ operationId, values, extras, times, entry }) {
     el('small', { class: 'plan' }, plan), el('small', {}, times > 1 ? `×${times} ` : '', sentAt))
   return el('li', {}, row)
 }
-// drawErrors draws the codes. The one that is tried or linked is marked, and its panel stands in its row or, where
-// there is room, beside the list.
+// drawErrors draws the codes. The one that is tried or linked is marked, with its panel in or beside its row.
 function drawErrors() {
   const list = el('ul', { class: 'codes' })
   function open(error) {
@@ -111,15 +109,13 @@ function drawErrors() {
     ...prose(schemas.Error.description), el('p', {}, 'Codes without a button cannot be tried here.'))
   return el('article', { id: 'errors', tabindex: '-1' }, about, list)
 }
-
 export function drawOverview() {
-  const { title, version } = api.info, base = location.origin
-  const chapters = drawChapters(), errors = drawErrors()
+  const { title, version } = api.info, chapters = drawChapters(), errors = drawErrors()
   document.title = title
   $('.brand').append(el('b', {}, title), el('small', {}, version))
   const about = el('div', { class: 'about' }, el('h1', {}, title), el('p', { class: 'lead' }, introduction),
-    el('p', { class: 'base' }, el('small', {}, 'Base URL'), el('code', {}, base),
-      drawCopy('the base URL', () => base)),
+    el('p', { class: 'base' }, el('small', {}, 'Base URL'), el('code', {}, location.origin),
+      drawCopy('the base URL', () => location.origin)),
     el('p', {}, el('a', { href: '/openapi.json' }, 'OpenAPI description')))
   $('#overview').append(about, drawFirst(), el('div', { class: 'more' }, ...chapters))
   $('#overview').after(errors)

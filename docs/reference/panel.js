@@ -39,9 +39,8 @@ export class Panel {
     const name = `${heading || label}: ${summary}`
     this.form = el('form', { class: 'panel', autocomplete: 'off', 'aria-label': name },
       this.head, this.fields.element, ...this.sample.parts)
-    this.status = status
     const [first = { summary: 'no body' }] = examplesOf(resolve(operation.responses[status]))
-    this.example = options.example ?? first
+    Object.assign(this, { status, example: options.example ?? first })
     this.form.oninput = () => this.update()
     this.form.onreset = () => setTimeout(() => { this.showExample(); this.send.focus() })
     this.form.onsubmit = event => { event.preventDefault(); this.submit() }
@@ -72,10 +71,7 @@ export class Panel {
     this.sample.draw()
     this.render()
   }
-  show(state) {
-    this.state = state
-    this.render()
-  }
+  show(state) { this.state = state; this.render() }
   recall(entry) { this.show({ kind: 'answered', entry, isRecalled: true, request: this.requestText() }) }
   // submit sends or stops, but does not stop at the second press of a double click.
   submit() {
@@ -141,6 +137,7 @@ export class Panel {
     this.answer.classList.toggle('stale', isLate || isStale)
     const stale = !isStale ? '' : isExample ? 'for another request' : 'for the previous request'
     setText(this.notice, isLate ? `Waiting ${(waited / 1000).toFixed(1)}\xa0s` : stale)
+    this.send.classList.toggle('stop', isSending)
     setText(this.send, isSending ? 'Stop' : isWaiting(settings.key) ? 'Send anyway' : 'Send')
     this.reset.hidden = this.requestText('') === this.exampleRequest
     this.fields.mark(isStale || isSending ? null : shown.fault ?? this.fields.findRefused(entry?.body ?? {}))

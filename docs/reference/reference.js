@@ -10,7 +10,6 @@ const groups = api.tags.filter(tag => tag['x-parent']).map(drawGroup)
 $('nav').append(drawOverview(), ...groups.flatMap(({ entry }) => entry))
 $('main').append(...groups.map(({ section }) => section))
 $('.missing').remove()
-
 const menu = $('#menu'), select = $('#key'), ownKey = $('.own')
 menu.onclick = ({ target }) => { if (target.closest('a')) menu.hidePopover() }
 addEventListener('resize', () => $('.menu').checkVisibility() || menu.hidePopover())

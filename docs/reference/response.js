@@ -12,7 +12,6 @@ export const drawExample = ({ summary, value = '' }, status) => [
     drawCopy('the example', () => printJSON(value))), ...drawBody(value)]
 export const drawRefusal = ({ field, text }) =>
   [drawLine(drawPill('Not sent', 'bad'), []), ...drawText(field.name ? '' : text)] // a field says it itself
-
 // Reset is a time for programs; people get it as theirs, too.
 const printHeader = (name, value) => name !== 'X-RateLimit-Reset' ? value
   : `${value} (${new Date(1000 * value).toLocaleTimeString('en-GB')})`

@@ -4,8 +4,7 @@
 const literal = (text, mark, special) =>
   text.includes('\n') && !special.test(text) ? mark + text + mark : JSON.stringify(text)
 const object = headers => JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')
-// asObject writes JavaScript, and asStringify a body as the object that it is, unless JSON.stringify would write
-// another: malformed JSON, and a number that JavaScript rounds, stay text.
+// asObject writes JavaScript, and asStringify a body as an object, unless JSON.stringify would change it.
 const asObject = value => JSON.stringify(value, null, 2).replace(/^( *)"([a-z]\w*)":/gim, '$1$2:')
   .replaceAll('\n', '\n  ')
 function asStringify(body) {
