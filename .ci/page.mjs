@@ -1,5 +1,5 @@
-// Uses the reference page as people do, in Chromium and in Firefox: each journey has servers of its own. CHROMIUM and
-// FIREFOX name the browsers; without FIREFOX it is left out. An argument chooses journeys by a part of their names.
+// Uses the reference page as people do, in Chromium and in Firefox: each journey has servers of its own.
+// CHROMIUM and FIREFOX name the browsers; without FIREFOX it is left out. An argument chooses journeys by name.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,8 +15,11 @@ process.on('exit', () => {
 })
 execFileSync('go', ['build', '-o', binary, '.'], { cwd: root, stdio: 'inherit' })
 const api = JSON.parse(readFileSync(join(root, 'docs/openapi.json')))
+const operations = Object.entries(api.paths).flatMap(([path, item]) => Object.entries(item)
+  .map(([method, operation]) => ({ ...operation, endpoint: `${method.toUpperCase()} ${path}` })))
 const start = (address, ...flags) => new Promise((resolve, reject) => {
-  const server = spawn(binary, ['-addr', address, '-data', '', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const options = { stdio: ['ignore', 'ignore', 'pipe'] }
+  const server = spawn(binary, ['-addr', address, '-data', '', ...flags], options)
   let output = ''
   servers.push(server)
   server.stderr.on('data', text => {
@@ -39,8 +42,10 @@ class Journey {
     page.setDefaultTimeout(45_000)
     page.on('request', request => request.url().startsWith(url) || this.fail(`asks elsewhere: ${request.url()}`))
     page.on('pageerror', error => this.fail(error.stack))
-    page.on('console', message => /^Failed to load|Password field/.test(message.text()) || this.fail(message.text()))
-    await page.addInitScript(`if (location.protocol === 'http:') sessionStorage['petstore.key'] ??= '"${key}"'`)
+    const isUsual = message => /^Failed to load|Password field/.test(message.text())
+    page.on('console', message => isUsual(message) || this.fail(message.text()))
+    const keep = `if (location.protocol === 'http:') sessionStorage['petstore.key'] ??= '"${key}"'`
+    await page.addInitScript(keep)
     await page.goto(url + path)
     await page.locator('nav [aria-current]').waitFor({ state: 'attached' })
     return page
@@ -59,10 +64,17 @@ const isSeen = locator => locator.evaluate(part => {
   const { left, top } = part.getBoundingClientRect()
   return part.contains(document.elementFromPoint(left + 9, top + 9))
 })
+const styleOf = (locator, name) => locator.evaluate((part, name) => getComputedStyle(part)[name], name)
+// contrast returns how far the background, or another color, of a part is from white.
+async function contrast(locator, name = 'backgroundColor') {
+  const [r, g, b] = (await styleOf(locator, name)).match(/[\d.]+/g)
+    .map(part => part / 255).map(part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+  return 1.05 / (0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05)
+}
 const journeys = {
   async 'limits, until a ban'(journey) {
     const page = await journey.open({ key: 'demo-free', flags: ['-minute', '30s'] }), first = page.locator('#first')
-    const meter = page.locator('.meter')
+    const meter = page.locator('.meter'), level = () => meter.locator('i').evaluate(({ clientWidth }) => clientWidth)
     journey.check('no count before a response, but per 30 s', [await meter.innerText(),
       await page.locator('thead').innerText()].join(), /^Free plan\s+60 per 30\ss,Plan\s+Per 30\ss/)
     await press(first, 'Send until 429', /^request\s[2-4]\d$/)
@@ -73,11 +85,16 @@ const journeys = {
     for (const count of [2, 5, 9]) await meter.getByText(`Strike ${count} of 10`).waitFor()
     await page.locator('#first:has(.actions > [hidden])', { hasText: '403 Forbidden' }).waitFor() // promises no 429
     journey.check('a ban', await meter.innerText(), /^Banned for 2:\d\d\s+Other keys work/)
-    await page.waitForFunction(() => document.querySelector('.meter i').clientWidth < 118) // as the wait goes by
+    const before = await level(), colors = [meter.locator('i'), 'backgroundColor', meter.locator('strong'), 'color']
+    await page.waitForFunction(width => document.querySelector('.meter i').clientWidth > width, before)
+    journey.check('the meter fills again, in the color of the wait', [before < 20, await styleOf(...colors)],
+      [true, await styleOf(...colors.slice(2))])
     const other = await page.context().newPage()
     await other.goto(page.url())
     await other.locator('.meter', { hasText: 'Banned for' }).waitFor()
     await page.locator('#key').selectOption('demo-pro')
+    journey.check('no other key waits', [await first.getByText('then send again').isVisible(),
+      await first.locator('.send').textContent()], [false, 'Send'])
     await send(first, '200 OK')
     await other.locator('#key').selectOption('demo-pro')
     journey.check('tabs share what they hear', await other.locator('.meter').innerText(), /^299 of 300 requests left/)
@@ -90,30 +107,41 @@ const journeys = {
     const page = await journey.open({ key: 'demo-free' }), first = page.locator('#first')
     for (const part of [first.locator('.code'), first.getByText('Example response'), first.getByText('"Misty"')])
       journey.check('code and an example are on the first screen', await isSeen(part))
+    const looks = async () => [await styleOf(first.locator('.status-line'), 'boxShadow'),
+      await styleOf(first.locator('.json'), 'backgroundColor')]
+    const [line, background] = await looks()
     await send(first, '200 OK')
+    const after = await looks(), pill = first.locator('.answer .pill', { hasText: '200 OK' })
+    journey.check('the response does not look like the example', [await pill.isVisible(), line !== after[0],
+      background !== after[1]], [true, true, true])
     journey.check('the response is on the first screen', await isSeen(first.getByText('"Misty"')))
     await press(page, 'Light or dark')
     await page.locator('#createPet textarea').fill('{}')
     await page.reload()
     journey.check('a reload forgets no limit, no scheme and nothing typed', [await page.locator('.meter').innerText(),
-      await page.locator('html').getAttribute('style'), await page.locator('#createPet textarea').inputValue()].join(),
-    /^59 of 60[^]*,color-scheme: dark;,\{\}$/)
+      await page.locator('html').getAttribute('style'), await page.locator('#createPet textarea').inputValue()]
+      .join(), /^59 of 60[^]*,color-scheme: dark;,\{\}$/)
     await page.locator('.request').click()
     await page.locator('#listPets .answer', { hasText: /200 OK.*sent at .*Free/ }).waitFor()
     await page.evaluate(() => { sessionStorage['petstore.listPets'] = '{"colour": "red", "limit": "3"}' })
     await page.reload()
-    await page.locator('#listPets .address', { hasText: '/pets?limit=3' }).waitFor() // a field that is gone is forgotten
+    await page.locator('#listPets .address', { hasText: '/pets?limit=3' }).waitFor() // a lost field is forgotten
     await press(page.locator('#paging'), 'Try two pets per page')
     await press(first, 'Next page', '"Misty"')
     const row = page.locator('#rate_limited'), form = page.locator('#rate_limited + form', { hasText: '429 Too' })
     await row.locator('button').click()
     journey.check('on a wide page an error is tried beside the list', (await form.boundingBox()).x > 720)
     if (!journey.isChromium) return
-    await page.emulateMedia({ media: 'print' })
+    await page.emulateMedia({ forcedColors: 'active' })
+    journey.check('forced colors leave the meter and what is chosen', [
+      await styleOf(page.locator('.meter i'), 'backgroundColor') === await styleOf(page.locator('body'), 'backgroundColor'),
+      await styleOf(row, 'outlineStyle'), await styleOf(page.locator('.tab').first(), 'outlineStyle')],
+    [false, 'solid', 'solid'])
+    await page.emulateMedia({ media: 'print', forcedColors: 'none' })
     const printed = selector => page.locator(selector).locator('visible=true').count()
     journey.check('on paper, code and examples, and nothing to press', [await printed('article .code'),
       await printed('.answer pre') > 12, await printed('button:not(.demo), input, textarea, nav, header')],
-    [2 + Object.values(api.paths).flatMap(Object.keys).length, true, 0])
+    [2 + operations.length, true, 0])
     await page.emulateMedia({ media: 'screen' })
     await page.evaluate(readFileSync(join(root, '.ci/node_modules/axe-core/axe.min.js'), 'utf8'))
     for (const [scheme, width] of [['light', 1366], ['dark', 390]]) {
@@ -123,59 +151,81 @@ const journeys = {
         await Promise.all(document.getAnimations().map(({ finished }) => finished))
         for (const details of document.querySelectorAll('details')) details.open = true
         const parts = ['header', 'nav', '#overview', '#errors', '#group-animals']
-        const found = await globalThis.axe.run({ include: parts }, { rules: { 'target-size': { enabled: true } } })
-        return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)
+        const options = { rules: { 'target-size': { enabled: true } } }
+        const { violations } = await globalThis.axe.run({ include: parts }, options)
+        return violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)
       }, scheme), [])
+      if (scheme === 'light') journey.check('a projector shows lines, washes and what is chosen', [
+        await contrast(first.locator('.panel'), 'borderTopColor') > 1.4, await contrast(first.locator('.code')) > 1.1,
+        await contrast(row) > 1.2], [true, true, true])
     }
   },
   async 'errors to try'(journey) {
-    const page = await journey.open({ path: '/#errors', width: 390, height: 844 })
-    journey.check('every code is explained', await texts(page.locator('.row > a > code')),
+    const page = await journey.open({ path: '/#errors', width: 390, height: 844 }), form = page.locator('.codes form')
+    journey.check('every code is explained', await texts(page.locator('.row > a')),
       api.components.schemas.Error.properties.code.enum)
     for (const button of await page.locator('.row > button:not(:text("until"))').all()) {
-      const row = button.locator('../..'), code = await row.locator('code').first().textContent()
+      const row = button.locator('../..'), code = await row.locator('a').first().textContent()
       await button.click()
       await row.locator('.bad').getByText(`"${code}"`).waitFor()
-      journey.check(`${code} alone is tried, in its row`, await isSeen(page.locator('.codes form .status-line')))
+      journey.check(`${code} alone is tried, in its row`, await isSeen(form.locator('.status-line')))
     }
     await page.setViewportSize({ width: 1280, height: 720 })
     await page.locator('#failed_on_purpose').evaluate(row => row.scrollIntoView())
     await press(page, 'Send until 503 (needs -fail): failed_on_purpose', 'No 503 came: start')
-    journey.check('the outcome of the last row is in view, too', [await isSeen(page.locator('.codes form .head')),
-      await isSeen(page.locator('.codes form .status-line'))], [true, true])
+    journey.check('the outcome of the last row is in view, too', [await isSeen(form.locator('.head')),
+      await isSeen(form.locator('.status-line'))], [true, true])
     const headers = { 'X-API-Key': 'demo-pro', 'Content-Type': 'application/json' }, body = '{"complete": true}'
-    await page.evaluate(options => fetch('/store/orders/1', options), { method: 'PUT', headers, body }) // frees its pet
-    await press(page, 'Try 409: in_use')
-    await page.locator('.codes form', { hasText: 'No 409 came.' }).waitFor()
+    await page.evaluate(options => fetch('/store/orders/1', options), { method: 'PUT', headers, body })
+    await press(page, 'Try 409: in_use') // whose pet is free now
+    await form.getByText('No 409 came.').waitFor()
+    await page.goto(page.url().replace(/#.*/, '#rate_limited'))
+    await page.reload()
+    await page.waitForTimeout(300)
+    const marked = page.locator('.row[aria-current]')
+    journey.check('a code can be linked', [new URL(page.url()).hash, await texts(marked.locator('a')),
+      await isSeen(marked), await form.locator('.heading').innerText()],
+    ['#rate_limited', ['rate_limited'], true, 'rate_limited'])
   },
   async 'operations'(journey) {
     const page = await journey.open(), panel = id => page.locator(`#${id} .panel`)
     const field = (id, name) => panel(id).locator(`[name=${name}]`)
-    for (const { operationId, summary, responses } of Object.values(api.paths).flatMap(path => Object.values(path))) {
-      const statuses = await texts(page.locator(`#${operationId} .more :is(.good, .bad)`))
+    for (const { operationId, summary, responses, endpoint } of operations) {
+      const statuses = await texts(page.locator(`#${operationId} .more .pill`))
       const names = await texts(page.locator(`#${operationId} h3 a, nav [href="#${operationId}"] > span`))
-      journey.check(operationId, [names, statuses.sort()], [[summary, summary], Object.keys(responses).sort()])
+      const own = await page.locator(`#${operationId} .about`).innerText()
+      const listed = await page.locator(`.endpoints [href="#${operationId}"]`).innerText()
+      const isFound = text => text.replace(/\s+/g, ' ').includes(endpoint)
+      journey.check(operationId, [names, statuses.sort(), isFound(own), isFound(listed)],
+        [[summary, summary], Object.keys(responses).sort(), true, true])
     }
     journey.check('labels', await texts(page.locator('h3 .pill')), ['deprecated', 'beta', 'experimental'])
     journey.check('one operation has no try-out', await page.locator('article > .panel:not(:has(.send))').count(), 1)
-    await field('createPet', 'body').fill('{"name": "<img src=x>", "categoryId": 2}')
+    journey.check('a list is an array, and a status one of three', await page.locator('#listPets .more').innerText(),
+      /one of available, pending, sold[^]*200\s+array of Pet/)
+    await field('createPet', 'body').fill('{"name": "<img src=x>\u202e", "categoryId": 2}')
     await panel('createPet').getByText('for another request').waitFor()
     await send(panel('createPet'), '201 Created')
     await panel('createPet').locator('.ends a').click()
-    await panel('getPet').locator('.answer', { hasText: '200 OK' }).getByText('"<img src=x>"').waitFor()
+    await panel('getPet').locator('.answer', { hasText: '200 OK' }).getByText('"<img src=x>\\u202e"').waitFor()
+    await panel('getPet').getByText('Other headers').click()
+    await panel('getPet').getByText('application/json').waitFor()
     journey.check('a new record is shown, and not what a DELETE is about', [new URL(page.url()).hash,
       await panel('deletePet').locator('.address').textContent()], ['#getPet', '/pets/5'])
     for (const [id, name, value, status] of [['createPet', 'body', '{"name": 1}', '400'],
-      ['listPets', 'after', 'x', '400'], ['getPet', 'petId', 'x', '400'], ['getPet', 'petId', '999', '404']]) {
+      ['listPets', 'after', 'x', '400'], ['listPets', 'limit', '0', '400'], ['listPets', 'categoryId', '0', '400'],
+      ['getPet', 'petId', 'x', '400'], ['getPet', 'petId', '999', '404']]) {
       await field(id, name).fill(value)
       await send(panel(id), status)
       journey.check(`${id} marks ${value}`, await field(id, name).getAttribute('aria-invalid'), `${status === '400'}`)
+      if (id === 'listPets') await field(id, name).fill('')
     }
-    for (const [value, outcome] of [['', 'petId is required.'], [' .. ', 'petId must be an integer, such as 1.']]) {
+    for (const [value, outcome] of [['', 'petId is required.'], ['..', 'petId must be an integer, such as 1.']]) {
       await field('getPet', 'petId').fill(value)
       await panel('getPet').getByText('for the previous request').waitFor()
       await send(panel('getPet'), 'Not sent')
-      await panel('getPet').locator(`label:has(${journey.isChromium ? ':focus' : '*'})`, { hasText: outcome }).waitFor()
+      const focus = journey.isChromium ? ':focus' : '*' // a window of Firefox behind another is not active
+      await panel('getPet').locator(`label:has(${focus})`, { hasText: outcome }).waitFor()
     }
     await press(panel('getPet'), 'Reset')
     const form = `#getPet form:has(.send${journey.isChromium ? ':focus' : ''}):not(:has([aria-invalid=true]))`
@@ -212,7 +262,7 @@ const journeys = {
     await panel.locator('.answer .json').focus()
     await page.keyboard.press('End')
     await page.waitForFunction(() => document.querySelector('#listPets .json').scrollTop > 100)
-    journey.check('a long list scrolls by itself, and leaves the code in view', await isSeen(panel.locator('.tabs')))
+    journey.check('a long list scrolls in its box, above the code', await isSeen(panel.locator('.tabs')))
   },
   async 'the keyboard alone'(journey) {
     const page = await journey.open({ width: 1280, height: 720 }), type = key => page.keyboard.press(key), wrong = []
@@ -221,7 +271,7 @@ const journeys = {
       const fault = bottom < 0 || top > innerHeight ? 'off the screen'
         : isActive && getComputedStyle(part).outlineStyle === 'none' && 'no outline'
       return { y: scrollY, fault, isEnd: part.matches('#getPet *'), html: part.outerHTML.slice(0, 60) }
-    }, journey.isChromium) // a window of Firefox that is behind another is not active
+    }, journey.isChromium)
     let last = { y: 0 }, now = last
     for (let count = 0; count < 250 && !now.isEnd; count++, last = now) {
       await type('Tab')
@@ -249,8 +299,8 @@ const journeys = {
       const [width, height] = size.split('x').map(Number)
       await page.setViewportSize({ width, height })
       journey.check(`at ${size} nothing is cut or too small, and the API is in view`, await page.evaluate(() => {
-        const isCut = part => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1
-          && part.matches('main :is(div, p, td, li, button, h3, summary, pre), nav a, header, header p')
+        const kinds = 'main :is(div, p, td, li, button, h3, summary, pre), nav a, header, header p'
+        const isCut = part => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1 && part.matches(kinds)
         const isScroller = part => part.scrollHeight > part.clientHeight + 1 && part.matches('div, pre, textarea')
         const isSmall = part => part.checkVisibility() && parseFloat(getComputedStyle(part).fontSize) < 11
         const isBad = part => isCut(part) || isScroller(part) || isSmall(part)
@@ -277,6 +327,8 @@ const journeys = {
     await press(phone, 'Menu')
     await press(phone, 'Close')
     await phone.locator('nav').waitFor({ state: 'hidden' })
+    await phone.setViewportSize({ width: 320, height: 180 })
+    journey.check('at 400 % the header is not in the way', await isSeen(phone.locator('header')), false)
   },
   async 'a server that drops responses, or has a keys file, ends and starts again'(journey) {
     const dropped = await journey.open({ flags: ['-drop', '1/2'] }), panel = dropped.locator('#createPet')
@@ -285,8 +337,12 @@ const journeys = {
     await send(panel, '201 Created')
     await dropped.route('**/pets', () => {}) // which answers nothing
     await panel.locator('.send').dblclick()
-    await panel.locator('.stale', { hasText: /Waiting \d/ }).waitFor()
+    await panel.locator('.stale').getByText(/^Waiting \d\.\d\ss$/).waitFor()
+    journey.check('a wait shows no old status', await panel.getByText('201 Created').isVisible(), false)
     await press(panel, 'Stop', 'You stopped waiting.')
+    const failing = await journey.open({ flags: ['-fail', '1/1'] })
+    await press(failing.locator('#first'), 'Send', /^Wait 1\ss, then send again\.$/)
+    await failing.locator('#first').getByText('You can send again.').waitFor()
     const keys = join(temp, `${journey.isChromium}.json`), flags = ['-keys', keys]
     writeFileSync(keys, '[{"key": "only-mine", "plan": "enterprise", "perMinute": 4, "perDay": 1000}]')
     const { url, stop } = await start('localhost:0', ...flags), page = await journey.open({ url, key: 'demo-pro' })
@@ -308,23 +364,25 @@ const journeys = {
   },
   async 'code that runs'(journey) {
     if (!journey.isChromium) return
-    const page = await journey.open({ permissions: ['clipboard-read', 'clipboard-write'] }), files = join(temp, 'sample')
+    const page = await journey.open({ permissions: ['clipboard-read', 'clipboard-write'] }), file = join(temp, 'code')
     const panel = page.locator('#createPet .panel'), name = `D'Artagnan $HOME "!" \\ \`é\``
     const runners = { curl: 'bash .sh', JavaScript: 'node .mjs', Python: 'python3 .py', Go: 'go run .go' }
     await panel.locator('[name=body]').fill(JSON.stringify({ name, categoryId: 2 }, null, 2))
     for (const [language, runner] of Object.entries(runners)) {
-      const [command, ...args] = runner.replace('.', `${files}.`).split(' ')
+      const [command, ...args] = runner.replace('.', `${file}.`).split(' ')
       await press(panel, language)
       await press(panel.locator('.tabs'), 'Copy the code', 'Copied')
-      writeFileSync(args.at(-1), await page.evaluate(() => navigator.clipboard.readText()))
+      const code = await page.evaluate(() => navigator.clipboard.readText())
+      writeFileSync(args.at(-1), code)
       const output = execFileSync(command, args, { encoding: 'utf8', stdio: 'pipe' })
       journey.check(language, [output.includes('201'), JSON.parse(output.match(/\{"id.*\}/)[0]).name], [true, name])
+      if (language === 'JavaScript') journey.check('as one writes it', code, /await fetch[^]*stringify\(\{\n +name: /)
     }
   },
 }
-// Firefox ESR 153 lacks a command that playwright-core sends from 1.65 on: 1.64 drives both by what is public.
 const { CHROMIUM = '/usr/bin/chromium', FIREFOX } = process.env, env = { ...process.env, HOME: temp }
 const browsers = [chromium.launch({ executablePath: CHROMIUM, chromiumSandbox: process.getuid?.() !== 0 })]
+// playwright-core 1.65 sends a command that Firefox ESR 153 does not know; 1.64 does not.
 if (FIREFOX) browsers.push(firefox.launch({ channel: 'moz-firefox', executablePath: FIREFOX, env }))
 await Promise.all((await Promise.all(browsers)).map(async browser => {
   const queue = Object.entries(journeys).filter(([name]) => name.includes(process.argv[2] ?? '')).values()
