@@ -17,8 +17,7 @@ export const drawStatus = status => drawPill(status, status < 400 ? 'good' : 'ba
 export const announce = text => { $('[role=status]').textContent = text } // also the same again
 // inline and prose draw what the description has of Markdown: paragraphs and `code`.
 export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? el('code', {}, part) : part)
-export const prose = (text = '') =>
-  text.split('\n\n').filter(Boolean).map(part => el('p', {}, ...inline(part)))
+export const prose = (text = '') => text.split('\n\n').filter(Boolean).map(p => el('p', {}, ...inline(p)))
 // react does a thing now, and again after each event of the sources.
 export function react(act, ...sources) {
   for (const [source, event] of sources) source.addEventListener(event, act)

@@ -87,6 +87,7 @@ export class Panel {
     this.run(mistake.until, Number(status))
   }
   async run(until, wanted) {
+    if (this.state.kind === 'sending') return
     const { key } = settings, fault = this.fields.findFault(key), request = this.requestText()
     if (fault) {
       this.show({ kind: 'refused', fault, request })
@@ -96,8 +97,7 @@ export class Panel {
     }
     const stop = new AbortController(), { signal } = stop, begun = performance.now()
     const answered = entry => ({ kind: 'answered', entry, request })
-    const wait = before =>
-      this.show({ kind: 'sending', stop, begun, since: performance.now(), before, request })
+    const wait = before => this.show({ kind: 'sending', stop, begun, since: Date.now(), before, request })
     const send = () => this.sendOnce(key, signal), showEntry = entry => wait(answered(entry))
     const timer = setInterval(() => this.render(), 100)
     wait(this.state)
@@ -128,7 +128,7 @@ export class Panel {
     const { state } = this, isSending = state.kind === 'sending', shown = isSending ? state.before : state
     const { kind, entry, request } = shown, isExample = kind === 'example'
     const isStale = request !== this.requestText(isExample ? '' : settings.key)
-    const waited = isSending ? performance.now() - state.since : 0, isLate = waited > late
+    const waited = isSending ? Date.now() - state.since : 0, isLate = waited > late
     if (this.shown !== shown) this.drawAnswer(shown)
     // It stands above the code or, where the panel is narrow, above the fields, so that one sees it come.
     const next = isExample || wide.matches ? this.sample.parts[0] : this.fields.element
@@ -150,7 +150,7 @@ export class Panel {
   drawAnswer(shown) {
     const { kind, entry, fault, isRecalled } = shown, { answer, notice, advice } = this
     const hadFocus = answer.contains(document.activeElement)
-    const isGood = entry?.status < 400 || entry?.isStopped, outcome = isGood ? 'good' : 'bad'
+    const outcome = entry?.isStopped ? 'stopped' : entry?.status < 400 ? 'good' : 'bad'
     const turnTo = page => this.setValues(Object.fromEntries(page)).run()
     const goTo = ({ operation, values }) => panels.get(operation.operationId).setValues(values).run()
     this.shown = shown
