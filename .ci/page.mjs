@@ -173,11 +173,15 @@ const journeys = {
     await page.evaluate(order => fetch('/store/orders/1', order), { ...order, body: '{"complete": true}' })
     await press(page, 'Try 409: in_use') // whose pet is free now
     await form.getByText('No 409 came.').waitFor()
-    await page.goto(new URL('#rate_limited', page.url()).href)
-    await page.reload()
-    const marked = page.locator('.row[aria-current]', { hasText: 'rate_limited' })
-    await form.locator('.heading', { hasText: 'rate_limited' }).waitFor()
-    check('a code can be linked', [new URL(page.url()).hash, await isSeen(marked)], ['#rate_limited', true])
+    for (const [code, headings] of [['rate_limited', ['rate_limited']], ['internal_error', []]]) {
+      await page.goto(new URL(`#${code}`, page.url()).href)
+      await page.reload()
+      const marked = page.locator('.row[aria-current]', { hasText: code })
+      await marked.waitFor()
+      check(`${code} can be linked`, [new URL(page.url()).hash, await isSeen(marked)], [`#${code}`, true])
+      const lefts = await page.locator('.row').evaluateAll(rows => rows.map(({ offsetLeft }) => offsetLeft))
+      check('with its panel alone', [await texts(form.locator('.heading')), new Set(lefts).size], [headings, 1])
+    }
   },
   async 'operations'({ open, check, isChromium }) {
     const page = await open(), panel = id => page.locator(`#${id} .panel`)
