@@ -38,9 +38,9 @@ async function travel(browser, name, go) {
     else fail(`${promise}: ${JSON.stringify(got)}, not ${wanted.source ?? JSON.stringify(wanted)}`)
   }
   // open starts a server, unless there is one, and opens its page with a key.
-  const open = async ({ size = '1366x768', key = 'demo-pro', path = '', flags = [], url, ...options } = {}) => {
+  const open = async ({ size = '1366x768', key = 'demo-pro', path = '', flags = [], url, ...more } = {}) => {
     url ??= (await start('localhost:0', ...flags)).url
-    const page = await (await browser.newContext({ viewport: parse(size), ...options })).newPage()
+    const page = await (await browser.newContext({ viewport: parse(size), ...more })).newPage()
     page.setDefaultTimeout(45_000)
     page.on('request', asked => asked.url().startsWith(url) || fail(`asks elsewhere: ${asked.url()}`))
     page.on('pageerror', error => fail(error.stack))
