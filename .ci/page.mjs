@@ -18,8 +18,7 @@ const api = JSON.parse(readFileSync(join(root, 'docs/openapi.json')))
 const operations = Object.entries(api.paths).flatMap(([path, item]) => Object.entries(item)
   .map(([method, operation]) => ({ ...operation, endpoint: `${method.toUpperCase()} ${path}` })))
 const start = (address, ...flags) => new Promise((resolve, reject) => {
-  const all = ['-addr', address, '-data', '', ...flags]
-  const server = spawn(binary, all, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const server = spawn(binary, ['-addr', address, '-data', '', ...flags])
   let output = ''
   servers.push(server)
   server.stderr.on('data', text => {
@@ -188,13 +187,11 @@ const journeys = {
     const page = await open(), panel = id => page.locator(`#${id} .panel`)
     const field = (id, name) => panel(id).locator(`[name=${name}]`)
     for (const { operationId, summary, responses, endpoint } of operations) {
-      const article = page.locator(`#${operationId}`)
-      const links = page.locator(`.endpoints [href="#${operationId}"]`)
-      const statuses = await texts(article.locator('.more .pill'))
+      const statuses = await texts(page.locator(`#${operationId} .more .pill`))
       const names = await texts(page.locator(`#${operationId} h3 a, nav [href="#${operationId}"] > span`))
       check(operationId, [names, statuses.sort()], [[summary, summary], Object.keys(responses).sort()])
-      for (const part of [article.locator('.about'), links]) // where a search finds it
-        check(endpoint, (await part.innerText()).replace(/\s+/g, ' ').includes(endpoint))
+      for (const part of [`#${operationId} .about`, `.endpoints [href="#${operationId}"]`]) // to be found
+        check(endpoint, (await page.locator(part).innerText()).replace(/\s+/g, ' ').includes(endpoint))
     }
     check('labels', await texts(page.locator('h3 .pill')), ['deprecated', 'beta', 'experimental'])
     check('one has no try-out', await page.locator('article > .panel:not(:has(.send))').count(), 1)
@@ -339,8 +336,7 @@ const journeys = {
     await failing.locator('#first').getByText('You can send again.').waitFor()
     const keys = join(temp, `${isChromium}.json`), flags = ['-keys', keys]
     writeFileSync(keys, '[{"key": "only-mine", "plan": "enterprise", "perMinute": 4, "perDay": 1000}]')
-    const { url, stop } = await start('localhost:0', ...flags)
-    const page = await open({ url, key: 'demo-pro' })
+    const { url, stop } = await start('localhost:0', ...flags), page = await open({ url })
     const first = page.locator('#first'), key = page.locator('.own'), meter = page.locator('.meter')
     check('a key of demo is gone', [await key.inputValue(), await meter.innerText()], ['', ''])
     await key.fill('wrong')
