@@ -224,10 +224,12 @@ func (s *Server) api(h handler) http.HandlerFunc {
 	}
 }
 
-// holdBack returns after the delay, or as soon as the client has gone.
+// holdBack returns after the delay, or as soon as the client has gone. net/http notices that only
+// once it has read the body, so a body that no handler has read is read here, unless it is too large
+// or the client would have to be asked for it (RFC 9110, section 10.1.1).
 func (s *Server) holdBack(r *http.Request) {
-	if r.Header.Get("Expect") == "" { // or net/http would ask for a body that nobody needs
-		io.CopyN(io.Discard, r.Body, maxBody) // net/http watches a connection once its body is read
+	if r.ContentLength <= maxBody && r.Header.Get("Expect") == "" {
+		io.CopyN(io.Discard, r.Body, maxBody)
 	}
 	select {
 	case <-time.After(s.options.Delay):
@@ -372,18 +374,18 @@ func requestKey(r *http.Request) string {
 // isOrigin reports whether a text is an origin as browsers send it (RFC 6454, section 6.1).
 func isOrigin(text string) bool {
 	u, err := url.Parse(text)
-	if err != nil || text != u.Scheme+"://"+u.Host { // such as https://x/ or HTTPS://x
+	if err != nil || text != strings.ToLower(u.Scheme+"://"+u.Host) { // it has a path, say
 		return false
 	}
-	const inHosts = "abcdefghijklmnopqrstuvwxyz0123456789-._:"
-	if u.Hostname() == "" || strings.Trim(u.Hostname(), inHosts) != "" { // https://X or https://*.x
+	if u.Hostname() == "" || strings.Contains(u.Host, "*") { // there are no wildcards
 		return false
 	}
-	if !strings.HasSuffix(text, ":"+u.Port()) { // https://x, which has no port
-		return true
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
 	}
-	_, ok := parseInteger(u.Port(), 1, 65535)
-	return ok && u.Scheme+u.Port() != "http80" && u.Scheme+u.Port() != "https443"
+	port, ok := parseInteger(u.Port(), 1, 65535)
+	isDefault := u.Scheme == "http" && port == 80 || u.Scheme == "https" && port == 443
+	return ok && !isDefault
 }
 
 // allowsOrigin reports whether web pages from an origin may call the API (Fetch standard, CORS

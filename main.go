@@ -214,9 +214,13 @@ func httpServer(s *Server) *http.Server {
 }
 
 // refuseForeignHost refuses requests whose Host is a name that somebody else may own. Otherwise,
-// since the demo keys are public, a web page on evil.example could call this server: its owner
-// only has to make that name lead to 127.0.0.1 (DNS rebinding,
-// https://en.wikipedia.org/wiki/DNS_rebinding).
+// since the demo keys are public, any web page could use this server (DNS rebinding,
+// https://en.wikipedia.org/wiki/DNS_rebinding):
+//
+//  1. Somebody opens a page of http://evil.example:8080.
+//  2. The owner of that name makes it lead to 127.0.0.1.
+//  3. The page asks for /pets. For the browser, that is the page's own server, so CORS does not
+//     count, but the request comes here, with Host: evil.example:8080.
 func refuseForeignHost(s *Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := (&url.URL{Host: r.Host}).Hostname() // without the port and brackets

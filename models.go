@@ -9,7 +9,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -123,7 +122,8 @@ func (f *fields) check(ok bool, format string, args ...any) {
 // checkJSON returns an error unless data is one JSON value in UTF-8 without a byte order mark
 // (RFC 8259). The error gives the position of the first character with which the JSON cannot go on.
 func checkJSON(data []byte) error {
-	if len(bytes.Trim(data, " \t\r\n")) == 0 {
+	const whitespace = " \t\r\n"
+	if len(bytes.Trim(data, whitespace)) == 0 {
 		return newError(malformedJSON, "The JSON is empty; it must be a value such as {}.")
 	}
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
@@ -139,26 +139,27 @@ func checkJSON(data []byte) error {
 	if json.Valid(data) {
 		return nil
 	}
-	// The fault in [1,,2] is at the second comma: [1, begins JSON, and [1,, does not, nor does
-	// anything longer. So a binary search finds the shortest beginning of data that begins no JSON.
-	// (The offsets in errors of encoding/json depend on the Go release.)
-	fault := sort.Search(len(data), func(i int) bool { return !beginsJSON(data[:i+1]) })
-	if fault == len(data) {
+	// The fault is where a decoder stops that sees one byte after the other. (The offsets in errors
+	// of encoding/json depend on the Go release.)
+	unseen := bytes.NewReader(data)
+	dec := json.NewDecoder(byteReader{unseen})
+	err := dec.Decode(new(json.RawMessage))
+	if err == io.ErrUnexpectedEOF {
 		return newError(malformedJSON, "The JSON ends too early; send all of it.")
+	}
+	fault := len(data) - unseen.Len() - 1
+	if err == nil { // the value is valid, but something follows it
+		rest := bytes.TrimLeft(data[dec.InputOffset():], whitespace)
+		fault = len(data) - len(rest)
 	}
 	r, _ := utf8.DecodeRune(data[fault:])
 	return malformed(data, fault, fmt.Sprintf("%q is not allowed there", r))
 }
 
-// beginsJSON reports whether some JSON value begins with these bytes.
-func beginsJSON(data []byte) bool {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(new(json.RawMessage)); err != nil {
-		return err == io.EOF || err == io.ErrUnexpectedEOF
-	}
-	_, err := dec.Token() // of what follows the value
-	return err == io.EOF
-}
+// A byteReader reads one byte at a time.
+type byteReader struct{ *bytes.Reader }
+
+func (r byteReader) Read(b []byte) (int, error) { return r.Reader.Read(b[:1]) }
 
 // malformed returns an error that gives the position of a fault: the line, and the byte within it,
 // both counted from 1.

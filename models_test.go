@@ -47,11 +47,12 @@ func TestMalformedJSON(t *testing.T) {
 }
 
 // Where a fault is does not depend on how a Go release reads a part of a document.
-func TestBeginsJSON(t *testing.T) {
-	whole := `{"é\u00e9😀\ud83d\ude00":[-1.5e+10,true,null,{},"",0]} `
-	for i := range whole {
-		if !beginsJSON([]byte(whole[:i])) {
-			t.Errorf("no JSON begins with %q", whole[:i])
+func TestEarlyEnd(t *testing.T) {
+	whole := `{"é\u00e9😀\ud83d\ude00":[-1.5e+10,true,null,{},"",0]}`
+	for i := 1; i < len(whole); i++ {
+		err := checkJSON([]byte(strings.ToValidUTF8(whole[:i], "")))
+		if fmt.Sprint(err) != "The JSON ends too early; send all of it." {
+			t.Errorf("%q: %v", whole[:i], err)
 		}
 	}
 }
