@@ -47,7 +47,7 @@ type faults struct{ fail, drop, slow *ratio }
 // check returns the faults in the options. It returns an error, in terms of the flags, if the
 // options make no sense.
 func (o Options) check() (f faults, err error) {
-	noOrigin := func(text string) bool { return !isOrigin(text) }
+	wrong := slices.IndexFunc(o.CORSOrigins, func(text string) bool { return !isOrigin(text) })
 	noMethod := func(text string) bool { return !slices.Contains(methods, text) }
 	var only []string
 	if o.Only != "" {
@@ -56,10 +56,10 @@ func (o Options) check() (f faults, err error) {
 	switch {
 	case o.Minute < time.Second || o.Minute > time.Minute:
 		return f, fmt.Errorf("-minute must be from 1s to 1m, not %v", o.Minute)
-	case slices.ContainsFunc(o.CORSOrigins, noOrigin):
+	case wrong >= 0:
 		return f, fmt.Errorf("-cors-origin must be a scheme and a host, such as "+
 			"https://example.com, in small letters and without a path, trailing slash or "+
-			"default port; got %q", strings.Join(o.CORSOrigins, ", "))
+			"default port; got %q", o.CORSOrigins[wrong])
 	case o.Delay < 0 || o.Delay > 8*time.Second: // a shutdown waits at most 10s
 		return f, fmt.Errorf("-delay must be from 0 to 8s, not %v", o.Delay)
 	case o.Delay == 0 && o.Slow != "":

@@ -319,35 +319,36 @@ func readState(f *fields) *state {
 		orders:     table[Order]{kind: "order", lastID: lastID("lastOrderId")},
 	}
 	// A record may refer only to one that has been loaded before it.
-	loadList(f, "categories", &st.categories, st, readCategory)
-	loadList(f, "pets", &st.pets, st, readPetInFile)
-	loadList(f, "orders", &st.orders, st, readOrder)
+	load(f, "categories", st, &st.categories, readCategory)
+	load(f, "pets", st, &st.pets, readPetInFile)
+	load(f, "orders", st, &st.orders, readOrder)
 	return st
 }
 
 const maxID int64 = 1 << 62 // in a file, so that ids never run out
 
-// loadList adds the records in a list of a snapshot to a table. They may stand in any order.
-func loadList[T entity](f *fields, name string, t *table[T], st *state, read func(*fields) T) {
-	for i, data := range optional[[]json.RawMessage](f, name, nil) {
-		if err := t.load(data, read, st); err != nil {
-			f.check(false, "%s, record %d: %v", name, i+1, err)
+// load adds the records in a list of a snapshot to a table of a state. They may stand in any order.
+func load[T entity](f *fields, list string, st *state, t *table[T], read func(*fields) T) {
+	for i, recordJSON := range optional[[]json.RawMessage](f, list, nil) {
+		v, err := decode(recordJSON, read)
+		if err == nil {
+			err = t.insert(v, st)
+		}
+		if err != nil {
+			f.check(false, "%s, record %d: %v", list, i+1, err)
 			return
 		}
 	}
 }
 
-func (t *table[T]) load(data []byte, read func(*fields) T, st *state) error {
-	v, err := decode(data, read)
-	if err != nil {
-		return err
-	}
-	if v.id() < 1 || v.id() > maxID {
-		return newError(invalidField, "id must be from 1 to %d.", maxID)
-	}
+// insert adds a record of a snapshot to a table that nobody else uses yet.
+func (t *table[T]) insert(v T, st *state) error {
 	i, found := search(t.records, v.id())
 	if found {
 		return newError(invalidField, "Another record has the id %d.", v.id())
+	}
+	if v.id() < 1 || v.id() > maxID {
+		return newError(invalidField, "id must be from 1 to %d.", maxID)
 	}
 	if err := v.checkReferences(st); err != nil {
 		return err
