@@ -225,8 +225,8 @@ func (s *Server) api(h handler) http.HandlerFunc {
 }
 
 // holdBack returns after the delay, or as soon as the client has gone. net/http notices that only
-// once it has read the body, so a body that no handler has read is read here, unless it is too large
-// or the client would have to be asked for it (RFC 9110, section 10.1.1).
+// once the body is read. So what is left of it is read here, unless it is too large, or the client
+// waits to be asked for it (RFC 9110, section 10.1.1).
 func (s *Server) holdBack(r *http.Request) {
 	if r.ContentLength <= maxBody && r.Header.Get("Expect") == "" {
 		io.CopyN(io.Discard, r.Body, maxBody)
