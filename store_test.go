@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -34,24 +33,15 @@ func breakDisk(t testing.TB, path string) (mend func()) {
 // nothing else is in its directory.
 func (s *service) expectSaved() {
 	s.t.Helper()
-	content := contentOf(s.t, s.store.path)
-	equal(s.t, "the file", snapshotOf(s), content)
-	checkSnapshot(s.t, []byte(content))
-	equal(s.t, "files", []string{filepath.Base(s.store.path)},
-		namesIn(s.t, filepath.Dir(s.store.path)))
-}
-
-// saveCategory adds a category, as the handler of an operation does.
-func saveCategory(s *store) error {
-	_, err := s.addCategory(Category{Name: "Birds"})
-	return err
+	equal(s.t, "the file", snapshotOf(s), contentOf(s.t, s.store.path))
+	restarted := newService(s.t, Options{Data: s.store.path})
+	equal(s.t, "the state after a restart", snapshotOf(s), snapshotOf(restarted))
+	equal(s.t, "files", []string{"petstore.json"}, namesIn(s.t, filepath.Dir(s.store.path)))
 }
 
 // Each operation that changes the store, in an order in which all succeed.
 func TestEachWrite(t *testing.T) {
 	s := newService(t, Options{Data: freshPath(t)})
-	var states []*state
-	var snapshots []string
 	for _, test := range []struct{ request, body string }{
 		{"POST /categories", "{" + strange},
 		{"PUT /categories/1", aCategory},
@@ -64,33 +54,28 @@ func TestEachWrite(t *testing.T) {
 		{"PUT /store/orders/2", `{"petId":2}`},
 		{"DELETE /store/orders/2", ""},
 	} {
-		before := snapshotOf(s)
-		states, snapshots = append(states, s.store.view()), append(snapshots, before)
-		t.Run(test.request+" changes nothing, or is in the file", func(t *testing.T) {
+		s.log.Reset()
+		old, before := s.store.view(), snapshotOf(s)
+		t.Run(test.request+" changes nothing if it cannot be saved", func(t *testing.T) {
 			s.t = t
-			s.log.Reset()
 			mend := breakDisk(t, s.store.path)
 			s.expect(test.request, test.body, 503, "save_failed: ")
+			equal(t, "status of a read", 200, s.do("GET /pets", "").StatusCode)
+			equal(t, "status of health", 200, s.do("GET /healthz", "").StatusCode)
 			mend()
-			equal(t, "the state after a 503", before, snapshotOf(s))
+			equal(t, "the state", before, snapshotOf(s))
 			s.expectSaved()
-			if lines := strings.Count(s.log.String(), "\n"); lines != 1 {
-				t.Errorf("the log has %d lines, want 1:\n%s", lines, s.log)
-			}
-			if status := s.do(test.request, test.body).StatusCode; status >= 300 {
-				t.Errorf("status %d", status)
-			}
-			if snapshotOf(s) == before {
-				t.Error("a success has changed nothing")
+			equal(t, "lines in the log", 1, strings.Count(s.log.String(), "\n"))
+		})
+		t.Run(test.request+" is in the file, but in no state of before", func(t *testing.T) {
+			s.t = t
+			if status := s.do(test.request, test.body).StatusCode; snapshotOf(s) == before {
+				t.Errorf("status %d, and nothing has changed", status)
 			}
 			s.expectSaved()
+			equal(t, "the state that somebody may still read", before, string(old.format()))
 		})
 	}
-	t.Run("none changes a state that somebody still reads", func(t *testing.T) {
-		for i, st := range states {
-			equal(t, "an old state", snapshots[i], string(st.format()))
-		}
-	})
 }
 
 func TestUpdate(t *testing.T) {
@@ -116,18 +101,14 @@ func TestUpdate(t *testing.T) {
 	t.Run("none gets lost among many at once", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
 		var writers sync.WaitGroup
-		for range 8 {
+		for range 40 {
 			writers.Go(func() {
-				for range 5 {
-					if err := saveCategory(s.store); err != nil {
-						t.Error(err)
-					}
-					snapshotOf(s) // so that a race detector sees a read, too
-				}
+				s.do("POST /categories", aCategory)
+				s.do("GET /categories", "") // so that a race detector sees a read, too
 			})
 		}
 		writers.Wait()
-		equal(t, "categories", 4+8*5, len(s.store.view().categories.records))
+		equal(t, "categories", 4+40, len(s.store.view().categories.records))
 		s.expectSaved()
 	})
 }
@@ -207,22 +188,19 @@ func serviceOn(t *testing.T, content string) *service {
 
 // A person may edit the file while the server is down.
 func TestEditedFile(t *testing.T) {
-	t.Run("may have lists, records and fields in any order", func(t *testing.T) {
+	t.Run("may have any order, and no stock, status or what is false", func(t *testing.T) {
 		s := serviceOn(t, `{
+			"orders": [{"petId": 3, "id": 9}],
 			"pets": [
 				{"quantity": 5, "id": 9, "categoryId": 2, "name": "r", "status": "pending"},
-				{"id": 3, "name": "q", "categoryId": 2, "status": "sold", "quantity": 4}],
+				{"id": 3, "name": "q", "categoryId": 2}],
 			"categories": [{"name": "c", "id": 2}]}`)
 		s.expect("GET /pets", "", 200,
-			`[{"id":3,"name":"q","categoryId":2,"status":"sold"},
+			`[{"id":3,"name":"q","categoryId":2,"status":"available"},
 			{"id":9,"name":"r","categoryId":2,"status":"pending"}]`)
-		s.expect("GET /inventory/9", "", 200, `{"petId":9,"quantity":5,"status":"pending"}`)
-	})
-	t.Run("may leave out a stock, a status and what is false", func(t *testing.T) {
-		s := serviceOn(t, `{"categories": [{"id": 2, "name": "c"}],
-			"pets": [{"id": 7, "name": "p", "categoryId": 2}], "orders": [{"id": 9, "petId": 7}]}`)
-		s.expect("GET /inventory/7", "", 200, `{"petId":7,"quantity":0,"status":"available"}`)
-		s.expect("GET /store/orders", "", 200, `[{"id":9,"petId":7,"complete":false}]`)
+		s.expect("GET /inventory", "", 200, `[{"petId":3,"quantity":0,"status":"available"},
+			{"petId":9,"quantity":5,"status":"pending"}]`)
+		s.expect("GET /store/orders", "", 200, `[{"id":9,"petId":3,"complete":false}]`)
 	})
 	t.Run("may be {}, a store without records", func(t *testing.T) {
 		s := serviceOn(t, "{}")
@@ -231,18 +209,15 @@ func TestEditedFile(t *testing.T) {
 	})
 }
 
-// expectRefused expects that a file with this content stops the start with one line, which names
-// the file and begins as wanted behind that, and that the file is left as it is.
+// expectRefused expects that a file with this content stops the start, with an error that names the
+// file and begins as wanted behind that, and that the file is left as it is. That it is one line,
+// whatever the file, is seen by checkSnapshot.
 func expectRefused(t *testing.T, content, want string) {
 	t.Helper()
 	path := writeFile(t, freshPath(t), content)
 	_, err := New(Options{Data: path})
-	if got := fmt.Sprint(err); !strings.HasPrefix(got, path+": "+want) ||
-		strings.Contains(got, "\n") {
-		t.Errorf("error %s\nwant  %s: %s", got, path, want)
-	}
+	contains(t, "the error", fmt.Sprint(err), path+": "+want)
 	equal(t, "the file", content, contentOf(t, path))
-	equal(t, "files", []string{"petstore.json"}, namesIn(t, filepath.Dir(path)))
 }
 
 func TestBrokenFile(t *testing.T) {
@@ -254,7 +229,6 @@ func TestBrokenFile(t *testing.T) {
 			"The JSON is malformed on line 3, at byte 9: ',' is not")
 	})
 	t.Run("a list is an array, known and given once", func(t *testing.T) {
-		expectRefused(t, `{"pets":{}}`, "pets must be an array.")
 		expectRefused(t, `{"orders":null}`, "orders must be an array.")
 		expectRefused(t, `{"inventory":[]}`, `The field "inventory" is unknown`)
 		expectRefused(t, `{"pets":[],"pets":[]}`, `The field "pets" appears twice`)
@@ -268,26 +242,21 @@ func TestBrokenFile(t *testing.T) {
 	})
 	t.Run("a record is told by its list and its number there", func(t *testing.T) {
 		const one = `{"categories":[{"id":1,"name":"c"}`
-		expectRefused(t, one+`,null]}`, "categories, record 2: The JSON must be a single object.")
-		expectRefused(t, one+`,{"id":2,"id":2}]}`, `categories, record 2: The field "id" appears`)
 		expectRefused(t, one+`,{"name":"d"}]}`, "categories, record 2: id must be from 1 to")
 		expectRefused(t, one+`,{"id":4611686018427387905,"name":"d"}]}`,
 			"categories, record 2: id must be from 1 to 4611686018427387904.")
 		expectRefused(t, one+`,{"id":1,"name":"d"}]}`,
 			"categories, record 2: Another record has the id 1.")
-		expectRefused(t, one+`],"pets":[{"id":2,"color":1}]}`,
-			`pets, record 1: The field "color" is unknown`)
 		expectRefused(t, one+`],"pets":[{"id":2,"name":"p","categoryId":2}]}`,
 			"pets, record 1: categoryId 2 does not exist")
 		expectRefused(t, one+`],"pets":[{"id":2,"name":"p","categoryId":1,"quantity":-1}]}`,
 			"pets, record 1: quantity must be from 0")
 		expectRefused(t, `{"orders":[{"id":1},{"id":2,"petId":9}]}`,
 			"orders, record 2: petId 9 does not exist")
-		expectRefused(t, `{"orders":[{"id":2,"shipDate":"soon"}]}`,
-			"orders, record 1: shipDate must be an RFC 3339")
 	})
 	t.Run("is told in the words that a body gets", func(t *testing.T) {
-		for _, record := range []string{`{"name":5}`, `{"name":"c","color":1}`, `[]`} {
+		for _, record := range []string{`null`, `{"name":5}`, `{"name":"c","color":1}`,
+			`{"name":"c","name":"c"}`} {
 			body, _ := io.ReadAll(newService(t, Options{}).do("POST /categories", record).Body)
 			_, message, _ := strings.Cut(errorIn(body), ": ")
 			expectRefused(t, `{"categories":[`+record+`]}`, "categories, record 1: "+message)
@@ -298,17 +267,15 @@ func TestBrokenFile(t *testing.T) {
 func TestRefusedPath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must(t, os.Mkdir("directory", 0o755))
-	for _, test := range []struct{ rule, path, want string }{
-		{"a directory", "directory", " is not a regular file"},
-		{"a device", os.DevNull, " is not a regular file"},
-		{"in no directory", "none/petstore.json", " cannot be created: open "},
+	for path, want := range map[string]string{
+		"directory":          " is not a regular file",
+		os.DevNull:           " is not a regular file",
+		"none/petstore.json": " cannot be created: open ",
 	} {
-		t.Run(test.rule, func(t *testing.T) {
-			_, err := New(Options{Data: test.path})
-			contains(t, "the error", fmt.Sprint(err), test.path+test.want)
-			equal(t, "files", []string{"directory"}, namesIn(t, "."))
-		})
+		_, err := New(Options{Data: path})
+		contains(t, "the error", fmt.Sprint(err), path+want)
 	}
+	equal(t, "files", []string{"directory"}, namesIn(t, "."))
 }
 
 // What a save leaves beside the file, and what it leaves as it is.
@@ -318,16 +285,15 @@ func TestDataFile(t *testing.T) {
 			t.Skip("Windows has no such bits")
 		}
 		s := newService(t, Options{Data: freshPath(t)})
-		modeIs := func(want fs.FileMode) {
+		expectMode := func(want fs.FileMode) {
 			info, err := os.Stat(s.store.path)
 			must(t, err)
 			equal(t, "mode", want, info.Mode())
 		}
-		modeIs(0o600)
-		must(t, errors.Join(os.Chmod(s.store.path, 0o666), saveCategory(s.store)))
-		modeIs(0o666)
-		must(t, errors.Join(os.Chmod(s.store.path, 0o640), saveCategory(s.store)))
-		modeIs(0o640)
+		expectMode(0o600)
+		must(t, os.Chmod(s.store.path, 0o664))
+		s.expect("DELETE /pets/5", "", 204, "")
+		expectMode(0o664)
 	})
 	t.Run("is what a symbolic link leads to at the start", func(t *testing.T) {
 		target, link := writeFile(t, freshPath(t), "{}"), freshPath(t)
@@ -346,11 +312,6 @@ func TestDataFile(t *testing.T) {
 			t.Skip(err)
 		}
 		newService(t, Options{Data: link}).expectSaved()
-		info, err := os.Lstat(link)
-		must(t, err)
-		if !info.Mode().IsRegular() {
-			t.Errorf("it is %v, want a regular file", info.Mode())
-		}
 	})
 	t.Run("is in the directory of the start if its name is relative", func(t *testing.T) {
 		begin := t.TempDir()
@@ -358,25 +319,28 @@ func TestDataFile(t *testing.T) {
 		s := newService(t, Options{Data: "petstore.json"})
 		t.Chdir(t.TempDir())
 		s.expect("DELETE /pets/5", "", 204, "")
-		equal(t, "files here", []string(nil), namesIn(t, "."))
 		equal(t, "the file", snapshotOf(s), contentOf(t, filepath.Join(begin, "petstore.json")))
 	})
 	t.Run("is not written if nobody may write it, by root neither", func(t *testing.T) {
 		path := writeFile(t, freshPath(t), "{}")
 		must(t, os.Chmod(path, 0o444))
 		s := newService(t, Options{Data: path})
-		equal(t, "log of the start", path+" is read-only, so every write will fail\n",
-			s.log.String())
+		equal(t, "log", path+" is read-only, so every write will fail\n", s.log.String())
 		s.expect("POST /categories", aCategory, 503, "save_failed: ")
-		contains(t, "the log", s.log.String(), "save failed: "+path+" is read-only")
 		equal(t, "the file", "{}", contentOf(t, path))
-		must(t, os.Chmod(path, 0o644))
-		s.expect("POST /categories", aCategory, 201, `{"id":1,"name":"Birds"}`)
+	})
+	t.Run("is not written if nobody can tell what it is", func(t *testing.T) {
+		s := newService(t, Options{Data: freshPath(t)})
+		must(t, os.Remove(s.store.path))
+		if err := os.Symlink(s.store.path, s.store.path); err != nil { // a loop
+			t.Skip(err)
+		}
+		s.expect("POST /categories", aCategory, 503, "save_failed: ")
 	})
 	t.Run("has nothing to do with what a killed server left", func(t *testing.T) {
 		path := freshPath(t)
 		writeFile(t, path+".saving-1", "half of it")
-		must(t, saveCategory(newService(t, Options{Data: path}).store))
+		newService(t, Options{Data: path}).expect("DELETE /pets/5", "", 204, "")
 		equal(t, "the leftover", "half of it", contentOf(t, path+".saving-1"))
 		equal(t, "files", []string{"petstore.json", "petstore.json.saving-1"},
 			namesIn(t, filepath.Dir(path)))
@@ -384,31 +348,8 @@ func TestDataFile(t *testing.T) {
 	t.Run("is written again if it was deleted", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
 		must(t, os.Remove(s.store.path))
-		s.expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
+		s.expect("DELETE /pets/5", "", 204, "")
 		s.expectSaved()
-		equal(t, "log", "", s.log.String())
-	})
-}
-
-func TestFailedSave(t *testing.T) {
-	t.Run("lets reads and refusals go on, and health stays 200", func(t *testing.T) {
-		s := newService(t, Options{Data: freshPath(t)})
-		defer breakDisk(t, s.store.path)()
-		s.expect("DELETE /categories/4", "", 503, "save_failed: ")
-		s.expect("GET /inventory/1", "", 200, `{"petId":1,"quantity":3,"status":"available"}`)
-		s.expect("DELETE /pets/4", "", 409, "in_use: ")
-		equal(t, "health", 200, s.do("GET /healthz", "").StatusCode)
-	})
-	t.Run("is one where nobody can tell what the file is", func(t *testing.T) {
-		s := newService(t, Options{Data: freshPath(t)})
-		must(t, os.Remove(s.store.path))
-		must(t, os.Mkdir(s.store.path, 0o755))
-		s.expect("POST /categories", aCategory, 503, "save_failed: ")
-		must(t, os.Remove(s.store.path))
-		if err := os.Symlink(s.store.path, s.store.path); err != nil { // a loop
-			t.Skip(err)
-		}
-		s.expect("POST /categories", aCategory, 503, "save_failed: ")
 	})
 }
 
@@ -421,14 +362,10 @@ func TestChangedFile(t *testing.T) {
 		must(t, err)
 		writeFile(t, path, content)
 		must(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
-		for range 2 {
-			s.log.Reset()
-			s.expect("DELETE /pets/5", "", 503, "file_changed: "+errFileChanged.Message)
-			equal(t, "log", "save failed: "+errFileChanged.Message+"\n", s.log.String())
-		}
-		s.expect("GET /inventory/5", "", 200, `{"petId":5,"quantity":12,"status":"available"}`)
+		s.expect("DELETE /pets/5", "", 503, "file_changed: "+errFileChanged.Message)
+		equal(t, "log", "save failed: "+errFileChanged.Message+"\n", s.log.String())
+		s.expect("DELETE /pets/5", "", 503, "file_changed: ")
 		equal(t, "the file", content, contentOf(t, path))
-		equal(t, "files", []string{"petstore.json"}, namesIn(t, filepath.Dir(path)))
 		newService(t, Options{Data: path}).expect("DELETE /pets/5", "", 204, "")
 	})
 	t.Run("is not one with another time and inode", func(t *testing.T) {
@@ -448,7 +385,7 @@ func TestTwoServersOnOneFile(t *testing.T) {
 		for _, s := range []*service{one, other} {
 			writers.Go(func() {
 				for range 30 {
-					saveCategory(s.store)
+					s.do("POST /categories", aCategory)
 					data, err := os.ReadFile(path)
 					if _, fault := parse(data); err == nil && fault != nil {
 						t.Errorf("the file is torn: %v", fault)
@@ -457,13 +394,11 @@ func TestTwoServersOnOneFile(t *testing.T) {
 			})
 		}
 		writers.Wait()
-		err, otherErr := saveCategory(one.store), saveCategory(other.store)
-		if err != nil {
-			one, err, otherErr = other, otherErr, err
+		if one.do("POST /categories", aCategory).StatusCode != 201 {
+			one, other = other, one
 		}
-		if err != nil || !errors.Is(otherErr, errFileChanged) {
-			t.Errorf("errors %v and %v, want one, of a changed file", err, otherErr)
-		}
+		other.expect("POST /categories", aCategory, 503, "file_changed: ")
+		equal(t, "status of one", 201, one.do("POST /categories", aCategory).StatusCode)
 		one.expectSaved()
 	})
 	t.Run("if both are first starts, the later is to start again", func(t *testing.T) {
@@ -482,30 +417,24 @@ func TestTwoServersOnOneFile(t *testing.T) {
 // The first records are those of the sample.
 func TestSample(t *testing.T) {
 	const content = `{"categories":[{"id":7,"name":"Birds"}]}`
-	const list = `[{"id":7,"name":"Birds"}]`
 	mine := writeFile(t, filepath.Join(t.TempDir(), "mine.json"), content)
-	t.Run("is in memory if there is no data file", func(t *testing.T) {
-		s := newService(t, Options{Sample: mine})
-		s.expect("GET /categories", "", 200, list)
-		s.expect("DELETE /categories/7", "", 204, "")
-	})
-	t.Run("is the first content of a data file, and never written", func(t *testing.T) {
-		s := newService(t, Options{Data: freshPath(t), Sample: mine})
-		s.expectSaved()
-		s.expect("GET /categories", "", 200, list)
-		s.expect("DELETE /categories/7", "", 204, "")
-		equal(t, "the sample", content, contentOf(t, mine))
+	t.Run("is the first content, on disk or in memory, and never written", func(t *testing.T) {
+		for _, path := range []string{freshPath(t), ""} {
+			s := newService(t, Options{Data: path, Sample: mine})
+			s.expect("GET /categories", "", 200, `[{"id":7,"name":"Birds"}]`)
+			s.expect("DELETE /categories/7", "", 204, "")
+			equal(t, "the sample", content, contentOf(t, mine))
+		}
 	})
 	t.Run("leaves a data file as it is", func(t *testing.T) {
 		path := writeFile(t, freshPath(t), "{}")
 		newService(t, Options{Data: path, Sample: mine}).expect("GET /categories", "", 200, "[]")
 	})
 	t.Run("stops the start if it cannot be read, needed or not", func(t *testing.T) {
-		path := writeFile(t, freshPath(t), "{}")
-		_, err := New(Options{Data: path, Sample: mine + ".away"})
-		contains(t, "the error", fmt.Sprint(err), mine+".away")
-		wrong := writeFile(t, freshPath(t), `{"pets":5}`)
-		_, err = New(Options{Data: path, Sample: wrong})
+		path, wrong := writeFile(t, freshPath(t), "{}"), writeFile(t, freshPath(t), `{"pets":5}`)
+		_, err := New(Options{Data: path, Sample: wrong})
 		equal(t, "error", wrong+": pets must be an array.", fmt.Sprint(err))
+		_, err = New(Options{Data: path, Sample: mine + ".away"})
+		contains(t, "the error", fmt.Sprint(err), mine+".away")
 	})
 }
