@@ -6,11 +6,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,17 +41,13 @@ func TestFIFO(t *testing.T) {
 	must(t, os.Remove(path))
 	must(t, syscall.Mkfifo(path, 0o600))
 	s.expect("POST /categories", aCategory, 503, "save_failed: ")
-	_, err := New(Options{Data: path})
-	equal(t, "error at a start", path+" is not a regular file", fmt.Sprint(err))
 }
 
 // TestCrash kills the program while 16 clients write, and compares what it has acknowledged with
 // what is in the file: ten times, or as often as CRASH_ROUNDS says.
 func TestCrash(t *testing.T) {
-	rounds, err := strconv.Atoi(os.Getenv("CRASH_ROUNDS"))
-	if err != nil {
-		rounds = 10
-	}
+	rounds, _ := strconv.Atoi(os.Getenv("CRASH_ROUNDS"))
+	rounds = cmp.Or(rounds, 10)
 	writes, records := 0, `{"categories":[{"id":1,"name":"Dogs"}],"pets":[`
 	for id := 1; id <= 300; id++ { // so that a save takes a while
 		records += fmt.Sprintf(`{"id":%d,"name":"%0100d","categoryId":1},`, id, id)
@@ -61,11 +56,16 @@ func TestCrash(t *testing.T) {
 	for range rounds {
 		file := writeFile(t, freshPath(t), records)
 		p := startProcess(t, "-data", file)
-		var acknowledged [16]int
+		var acknowledged [16]int // by each client, which sets the stock of its pet to 1, 2, 3...
 		var clients sync.WaitGroup
 		for i := range acknowledged {
-			url := fmt.Sprint(p.url, "/inventory/", i+1)
-			clients.Go(func() { acknowledged[i] = countUp(t, url) })
+			clients.Go(func() {
+				request := fmt.Sprint("PATCH /inventory/", i+1)
+				next := func() string { return fmt.Sprintf(`{"quantity":%d}`, acknowledged[i]+1) }
+				for p.do(request, next()) == 200 {
+					acknowledged[i]++
+				}
+			})
 		}
 		time.Sleep(rand.N(200 * time.Millisecond)) // which ends at any step of a save
 		p.kill()
@@ -80,23 +80,10 @@ func TestCrash(t *testing.T) {
 			writes += n
 		}
 	}
-	t.Logf("%d writes were acknowledged in %d rounds", writes, rounds)
-}
-
-// countUp sets a stock to 1, 2, 3 and so on until the server is gone, and returns the last number
-// that was acknowledged.
-func countUp(t *testing.T, url string) int {
-	for n := 1; ; n++ {
-		r, _ := http.NewRequest("PATCH", url, strings.NewReader(fmt.Sprintf(`{"quantity":%d}`, n)))
-		r.Header.Set("X-API-Key", "demo-enterprise")
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return n - 1
-		}
-		equal(t, "status", 200, resp.StatusCode)
-		io.Copy(io.Discard, resp.Body) // so that the connection is used again
-		resp.Body.Close()
+	if writes < rounds {
+		t.Error("there are too few writes for a proof")
 	}
+	t.Logf("%d writes were acknowledged in %d rounds", writes, rounds)
 }
 
 // startTraced runs the program with the file under strace, which gets the flags.
@@ -114,8 +101,7 @@ func startTraced(t *testing.T, file string, flags ...string) *process {
 func TestOrderOfSyncs(t *testing.T) {
 	file, trace := writeFile(t, freshPath(t), "{}"), filepath.Join(t.TempDir(), "trace")
 	p := startTraced(t, file, "-o", trace, "-e", "trace=fsync,/^rename")
-	status, _ := p.do(t, "POST /categories", aCategory)
-	equal(t, "status", 201, status)
+	equal(t, "status", 201, p.do("POST /categories", aCategory))
 	p.kill()
 	got := strings.ReplaceAll(contentOf(t, trace), filepath.Dir(file), "DIR")
 	order := `(?s)fsync\(\d+<DIR/\S+\.saving-.* rename.*"DIR/\S+\.saving-.* fsync\(\d+<DIR>`
@@ -148,13 +134,10 @@ func TestFailingSystemCalls(t *testing.T) {
 				flags = append(flags, "-P", filepath.Join(filepath.Dir(file), test.path))
 			}
 			p := startTraced(t, file, flags...)
-			status, _ := p.do(t, "POST /categories", aCategory)
-			equal(t, "status", test.status, status)
-			_, list := p.do(t, "GET /categories", "")
-			for _, records := range []string{list, contentOf(t, file)} {
-				if strings.Contains(records, "Birds") != (status == 201) {
-					t.Errorf("after a %d, there is %s", status, records)
-				}
+			equal(t, "status", test.status, p.do("POST /categories", aCategory))
+			content := contentOf(t, file)
+			if strings.Contains(content, "Birds") != (test.status == 201) {
+				t.Errorf("after a %d, the file is %s", test.status, content)
 			}
 			equal(t, "files", []string{"petstore.json"}, namesIn(t, filepath.Dir(file)))
 			_, logged, _ := strings.Cut(p.kill(), "/pets\n")
@@ -178,12 +161,10 @@ func TestFullDisk(t *testing.T) {
 		directory)))
 	defer asRoot("umount -l " + directory)
 	s := newService(t, Options{Data: filepath.Join(directory, "petstore.json")})
-	before := snapshotOf(s)
 	ballast := filepath.Join(directory, "ballast")
 	os.WriteFile(ballast, make([]byte, 1<<20), 0o644) // as much as there is room for
 	s.expect("POST /categories", aCategory, 503, "save_failed: ")
 	contains(t, "the log", s.log.String(), "no space left")
-	equal(t, "the state", before, snapshotOf(s))
 	must(t, os.Remove(ballast))
 	s.expectSaved()
 	s.expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
