@@ -6,16 +6,15 @@ func TestOrdersByPet(t *testing.T) {
 	const three = `{"id":3,"petId":5,"complete":false}`
 	const four = `{"id":4,"complete":false}`
 	const five = `{"id":5,"petId":5,"complete":true}`
-	for _, test := range []struct{ rule, query, want, link string }{
-		{"has the orders that name the pet", "petId=5", "[" + three + "," + five + "]", ""},
-		{"keeps the filter in the link to the next page", "petId=5&limit=1", "[" + three + "]",
+	for rule, test := range map[string]struct{ query, want, link string }{
+		"has the orders that name the pet": {"petId=5", "[" + three + "," + five + "]", ""},
+		"links to the next page, with the filter": {"petId=5&limit=1", "[" + three + "]",
 			`</store/orders?after=3&limit=1&petId=5>; rel="next"`},
-		{"has the rest on the next page", "petId=5&limit=1&after=3", "[" + five + "]", ""},
-		{"has no link on a full last page", "petId=5&limit=2", "[" + three + "," + five + "]", ""},
-		{"is empty if no order names the pet", "petId=3", "[]", ""},
-		{"is empty if there is no such pet", "petId=9223372036854775807", "[]", ""},
+		"has the rest on the last page":      {"petId=5&limit=1&after=3", "[" + five + "]", ""},
+		"is empty if no order names the pet": {"petId=3", "[]", ""},
+		"is empty if there is no such pet":   {"petId=9223372036854775807", "[]", ""},
 	} {
-		t.Run(test.rule, func(t *testing.T) {
+		t.Run(rule, func(t *testing.T) {
 			s := newService(t, Options{}) // with the orders 1 and 2, of other pets
 			s.do("POST /store/orders", `{"petId":5}`)
 			s.do("POST /store/orders", `{}`)
@@ -26,8 +25,4 @@ func TestOrdersByPet(t *testing.T) {
 			s.expect("GET /store/orders?after=2", "", 200, "["+three+","+four+","+five+"]")
 		})
 	}
-	t.Run("takes only plain integers", func(t *testing.T) {
-		s := newService(t, Options{})
-		s.expect("GET /store/orders?petId=05", "", 400, "invalid_parameter: petId must be")
-	})
 }
