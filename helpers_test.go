@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -32,6 +33,11 @@ func newService(t testing.TB, options Options) *service {
 	server, err := New(options)
 	must(t, err)
 	return &service{Server: server, t: t, log: logged}
+}
+
+// inFakeTime runs a subtest in which waits pass at once: see testing/synctest.
+func inFakeTime(t *testing.T, rule string, test func(*testing.T)) {
+	t.Run(rule, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 // keysFile returns the path of a keys file with the key of the tests, demo-enterprise, and these
@@ -115,9 +121,15 @@ func (s *service) do(request, body string, header ...string) *http.Response {
 }
 
 // exchange sends a request. The test fails if docs/openapi.json does not describe the response: see
-// checkDescribed.
-func (s *service) exchange(r *http.Request) *http.Response {
+// checkDescribed. If the connection is closed instead, the status is 0.
+func (s *service) exchange(r *http.Request) (resp *http.Response) {
 	s.t.Helper()
+	resp = &http.Response{Body: http.NoBody}
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
+			panic(p)
+		}
+	}()
 	recorder := httptest.NewRecorder()
 	s.ServeHTTP(recorder, r)
 	s.checkDescribed(r, recorder)
