@@ -15,16 +15,10 @@ import (
 )
 
 func TestPlans(t *testing.T) {
-	got := map[string]plan{}
-	for key, a := range newService(t, Options{}).limits.accounts {
-		got[key] = plan{perMinute: a.minute.limit, perDay: a.day.limit}
-	}
-	want := map[string]plan{
-		"demo-free":       {perMinute: 60, perDay: 1000},
-		"demo-pro":        {perMinute: 300, perDay: 10_000},
-		"demo-business":   {perMinute: 1000, perDay: 100_000},
-		"demo-enterprise": {perMinute: 5000, perDay: 1_000_000},
-	}
+	got, err := parseKeys([]byte(demoKeys))
+	must(t, err)
+	want := map[string]plan{"demo-free": {60, 1000}, "demo-pro": {300, 10_000},
+		"demo-business": {1000, 100_000}, "demo-enterprise": {5000, 1_000_000}}
 	if !maps.Equal(got, want) {
 		t.Errorf("the demo keys have the limits %v, want %v", got, want)
 	}
@@ -62,69 +56,61 @@ func (s *service) expectRates(count int, wait time.Duration, want rates, header 
 }
 
 func TestWindows(t *testing.T) {
-	t.Run("begin with the first request after the one before", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Keys: keysFile(t, 60, 1000)})
-			s.expectRates(1, 7*time.Second, rates{status: 200, limit: 60, left: 59, reset: 60})
-			s.expectRates(1, time.Minute-1, rates{status: 200, limit: 60, left: 58, reset: 1})
-			s.expectRates(1, 1, rates{status: 200, limit: 60, left: 59, reset: 60})
-			s.expectRates(1, 7*time.Minute, rates{status: 200, limit: 60, left: 59, reset: 60})
-			s = newService(t, Options{Keys: keysFile(t, 1, 1)})
-			s.expectRates(1, 7*time.Hour, rates{status: 200, limit: 1, reset: 86400})
-			s.expectRates(1, 24*time.Hour-1, rates{status: 429, limit: 1, reset: 1, retry: 1})
-			s.expectRates(1, 1, rates{status: 200, limit: 1, reset: 86400})
-			s.expectRates(1, 77*time.Hour, rates{status: 200, limit: 1, reset: 86400})
-		})
+	inFakeTime(t, "begin with the first request after the one before", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 60, 1000)})
+		s.expectRates(1, 7*time.Second, rates{status: 200, limit: 60, left: 59, reset: 60})
+		s.expectRates(1, time.Minute-1, rates{status: 200, limit: 60, left: 58, reset: 1})
+		s.expectRates(1, 1, rates{status: 200, limit: 60, left: 59, reset: 60})
+		s.expectRates(1, 7*time.Minute, rates{status: 200, limit: 60, left: 59, reset: 60})
+		s = newService(t, Options{Keys: keysFile(t, 1, 1)})
+		s.expectRates(1, 7*time.Hour, rates{status: 200, limit: 1, reset: 86400})
+		s.expectRates(1, 24*time.Hour-1, rates{status: 429, limit: 1, reset: 1, retry: 1})
+		s.expectRates(1, 1, rates{status: 200, limit: 1, reset: 86400})
 	})
-	t.Run("what one refuses costs nothing of the other", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Keys: keysFile(t, 1, 2)})
-			s.expectRates(10, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
-			s.expectRates(1, time.Minute, rates{status: 200, limit: 2, reset: 86340})
-			s = newService(t, Options{Keys: keysFile(t, 100, 30)})
-			s.expectRates(30, 0, rates{status: 200, limit: 30, reset: 86400})
-			s.expectRates(1, 24*time.Hour-1, rates{status: 429, limit: 30, reset: 1, retry: 1})
-			s.expectRates(100, 0, rates{status: 429, limit: 30, reset: 1, retry: 1})
-			s.expectRates(1, 1, rates{status: 200, limit: 30, left: 29, reset: 86400})
-		})
+	inFakeTime(t, "what one refuses costs nothing of the other", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 1, 2)})
+		s.expectRates(10, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
+		s.expectRates(1, time.Minute, rates{status: 200, limit: 2, reset: 86340})
+		s = newService(t, Options{Keys: keysFile(t, 100, 30)})
+		s.expectRates(30, 0, rates{status: 200, limit: 30, reset: 86400})
+		s.expectRates(1, 24*time.Hour-1, rates{status: 429, limit: 30, reset: 1, retry: 1})
+		s.expectRates(100, 0, rates{status: 429, limit: 30, reset: 1, retry: 1})
+		s.expectRates(1, 1, rates{status: 200, limit: 30, left: 29, reset: 86400})
 	})
-	t.Run("the headers tell of the one with fewer left, or with a later end", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Keys: keysFile(t, 40, 60)})
-			s.expectRates(40, 0, rates{status: 200, limit: 40, reset: 60})
-			s.expectRates(1, time.Minute, rates{status: 200, limit: 60, left: 19, reset: 86340})
-			s = newService(t, Options{Keys: keysFile(t, 1, 2)})
-			s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 60})
-			s.expectRates(1, 24*time.Hour-30*time.Second, rates{status: 200, limit: 1, reset: 60})
-			s.expectRates(1, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
-		})
+	inFakeTime(t, "the one with fewer left, or a later end, is in the headers", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 40, 60)})
+		s.expectRates(40, 0, rates{status: 200, limit: 40, reset: 60})
+		s.expectRates(1, time.Minute, rates{status: 200, limit: 60, left: 19, reset: 86340})
+		s = newService(t, Options{Keys: keysFile(t, 1, 2)})
+		s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 60})
+		s.expectRates(1, 24*time.Hour-30*time.Second, rates{status: 200, limit: 1, reset: 60})
+		s.expectRates(1, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
 	})
-	t.Run("end after times that are rounded up to a second", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Keys: keysFile(t, 2, 1000)})
-			s.expectRates(1, 1, rates{status: 200, limit: 2, left: 1, reset: 61})
-			s.expectRates(1, time.Second-1, rates{status: 200, limit: 2, reset: 60})
-			s.expectRates(1, 0, rates{status: 429, limit: 2, reset: 60, retry: 60})
-			s.expectRates(1, 1, rates{status: 429, limit: 2, reset: 60, retry: 59})
-			s.expectRates(1, 59*time.Second-1, rates{status: 429, limit: 2, reset: 1, retry: 1})
-		})
+	inFakeTime(t, "end after times that are rounded up to a second", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 2, 1000)})
+		s.expectRates(1, 1, rates{status: 200, limit: 2, left: 1, reset: 61})
+		s.expectRates(1, time.Second-1, rates{status: 200, limit: 2, reset: 60})
+		s.expectRates(1, 1, rates{status: 429, limit: 2, reset: 60, retry: 59})
+		s.expectRates(1, 59*time.Second-1, rates{status: 429, limit: 2, reset: 1, retry: 1})
 	})
-	t.Run("last longer if the clock is set back", func(t *testing.T) {
-		s, now := newService(t, Options{Keys: keysFile(t, 1, 1000)}), time.Now()
-		first := s.limits.admit("demo-enterprise", now)
-		earlier := s.limits.admit("demo-enterprise", now.Add(-time.Hour))
-		if earlier.remaining != 0 || earlier.reset != first.reset {
-			t.Errorf("an hour earlier, the window is another one: %+v", earlier)
-		}
+	inFakeTime(t, "with a minute of 2 s, that of the keyless too, but no day", func(t *testing.T) {
+		s := newService(t, Options{Minute: 2 * time.Second, Keys: keysFile(t, 1, 2)})
+		s.expectRates(2, 0, rates{status: 429, limit: 1, reset: 2, retry: 2})
+		s.expectRates(61, 0, rates{status: 429, limit: 60, reset: 2, retry: 2}, "X-API-Key")
+		s.expectRates(1, 2*time.Second, rates{status: 200, limit: 2, reset: 86398})
+		s.expectRates(1, 0, rates{status: 401, limit: 60, left: 59, reset: 2}, "X-API-Key")
 	})
 	// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time
 	// that has a reading of it. Such a time differs from itself rounded to 0.
-	t.Run("follow the wall clock", func(t *testing.T) {
-		s := newService(t, Options{Keys: keysFile(t, 1, 1)})
-		for i := range 12 {
-			now := time.Now().Add(time.Duration(i) * time.Second)
-			for _, key := range []string{"demo-enterprise", "wrong"} { // up to its ban; 401
-				if d := s.limits.admit(key, now); d.reset != d.reset.Round(0) {
+	t.Run("follow the wall clock, also one that is set back", func(t *testing.T) {
+		s, now := newService(t, Options{Keys: keysFile(t, 1, 1)}), time.Now()
+		for _, key := range []string{"demo-enterprise", "wrong"} {
+			first := s.limits.admit(key, now)
+			earlier := s.limits.admit(key, now.Add(-time.Hour))
+			equal(t, "end, said an hour earlier", first.reset, earlier.reset)
+			for i := range 12 { // up to a ban
+				d := s.limits.admit(key, now.Add(time.Duration(i)*time.Second))
+				if d.reset != d.reset.Round(0) {
 					t.Errorf("key %s: the end %v is of the monotonic clock", key, d.reset)
 				}
 			}
@@ -134,47 +120,39 @@ func TestWindows(t *testing.T) {
 
 // Clients live with limits of which now the minute's and now the day's is used up first.
 func TestWaiting(t *testing.T) {
-	plans := []plan{{40, 100}, {100, 30}, {60, 1000}, {1, 1000}, {1, 2}, {1, 1}}
-	t.Run("who waits for Retry-After, or after a 0 for Reset, is let through", func(t *testing.T) {
-		for _, p := range plans {
-			synctest.Test(t, func(t *testing.T) {
-				s := newService(t, Options{Keys: keysFile(t, p.perMinute, p.perDay)})
-				random := rand.New(rand.NewPCG(1, 2))
-				wait := 0 // seconds
-				for range 2000 {
-					if wait == 0 {
-						time.Sleep(time.Duration(random.Int64N(int64(time.Second / 2))))
-					}
-					time.Sleep(time.Duration(wait) * time.Second)
-					got := ratesOf(s.do("GET /pets", ""))
-					if wait > 0 && got.status != 200 || got.status == 403 {
-						t.Errorf("plan %v: %+v after a wait of %d s", p, got, wait)
-					}
-					wait = got.retry
-					if got.left == 0 && random.IntN(2) == 0 {
-						wait = got.reset
-					}
+	for _, p := range []plan{{40, 100}, {100, 30}, {60, 1000}, {1, 1000}, {1, 2}, {1, 1}} {
+		options := Options{Keys: keysFile(t, p.perMinute, p.perDay)}
+		// As told means for Retry-After or, after a Remaining of 0, for Reset.
+		inFakeTime(t, fmt.Sprint("as told, a client is let through: ", p), func(t *testing.T) {
+			s, random := newService(t, options), rand.New(rand.NewPCG(1, 2))
+			wait := 0 // seconds
+			for range 2000 {
+				if wait == 0 {
+					time.Sleep(time.Duration(random.Int64N(int64(time.Second / 2))))
 				}
-			})
-		}
-	})
-	t.Run("who doubles the wait is never banned", func(t *testing.T) {
-		for _, p := range plans {
-			synctest.Test(t, func(t *testing.T) {
-				s := newService(t, Options{Keys: keysFile(t, p.perMinute, p.perDay)})
-				for range 100 {
-					status := s.do("GET /pets", "").StatusCode
-					for wait := time.Second; status == 429; wait *= 2 {
-						time.Sleep(wait)
-						status = s.do("GET /pets", "").StatusCode
-					}
-					if status != 200 {
-						t.Errorf("plan %v: status %d after the waits, want 200", p, status)
-					}
+				time.Sleep(time.Duration(wait) * time.Second)
+				got := ratesOf(s.do("GET /pets", ""))
+				if wait > 0 && got.status != 200 || got.status == 403 {
+					t.Errorf("%+v after a wait of %d s", got, wait)
 				}
-			})
-		}
-	})
+				wait = got.retry
+				if got.left == 0 && random.IntN(2) == 0 {
+					wait = got.reset
+				}
+			}
+		})
+		inFakeTime(t, fmt.Sprint("twice as long, it is never banned: ", p), func(t *testing.T) {
+			s := newService(t, options)
+			for range 100 {
+				status := s.do("GET /pets", "").StatusCode
+				for wait := time.Second; status == 429; wait *= 2 {
+					time.Sleep(wait)
+					status = s.do("GET /pets", "").StatusCode
+				}
+				equal(t, "status after the waits", 200, status)
+			}
+		})
+	}
 }
 
 func TestCounting(t *testing.T) {
@@ -185,20 +163,15 @@ func TestCounting(t *testing.T) {
 		equal(t, "left after an unclean path", 4997, ratesOf(s.do("GET //pets", "")).left)
 		equal(t, "left after a 405", 4996, ratesOf(s.do("PATCH /pets", "")).left)
 	})
-	t.Run("on arrival, also under delay, fail and drop", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Delay: 8 * time.Second, Fail: "1/2", Drop: "1/1"})
-			for _, want := range []int64{4999, 4998} { // one fails, and one is dropped
-				go func() {
-					defer func() { recover() }()
-					s.do("GET /pets", "")
-				}()
-				synctest.Wait()
-				got := s.limits.accounts["demo-enterprise"].minute.remaining()
-				equal(t, "requests left", want, got)
-			}
-			time.Sleep(8 * time.Second)
-		})
+	inFakeTime(t, "on arrival, also under delay, fail and drop", func(t *testing.T) {
+		s := newService(t, Options{Delay: 8 * time.Second, Fail: "1/2", Drop: "1/1"})
+		for _, want := range []int64{4999, 4998} { // one fails, and one is dropped
+			go s.do("GET /pets", "")
+			synctest.Wait()
+			got := s.limits.accounts["demo-enterprise"].minute.remaining()
+			equal(t, "requests left", want, got)
+		}
+		time.Sleep(8 * time.Second)
 	})
 	t.Run("exactly under concurrency", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 100_000, 200_000)})
@@ -213,78 +186,8 @@ func TestCounting(t *testing.T) {
 		all.Wait()
 		equal(t, "left of 100,000", 19_999, ratesOf(s.do("GET /pets", "")).left)
 	})
-}
-
-func TestBan(t *testing.T) {
-	t.Run("the tenth strike in a minute bans a key for five, and no other key", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, free := newService(t, Options{}), "X-API-Key: demo-free"
-			s.expectRates(60, 0, rates{status: 200, limit: 60, reset: 60}, free)
-			s.expectRates(9, time.Second, rates{status: 429, limit: 60, reset: 51, retry: 51}, free)
-			s.expectRates(1, time.Second,
-				rates{status: 403, limit: 60, reset: 300, retry: 300}, free)
-			s.expectRates(1, 0, rates{status: 200, limit: 5000, left: 4999, reset: 60})
-			s.expectRates(1, 5*time.Minute-1,
-				rates{status: 403, limit: 60, reset: 1, retry: 1}, free)
-			s.expectRates(1, 1, rates{status: 200, limit: 60, left: 59, reset: 60}, free)
-		})
-	})
-	t.Run("no strike outlives its minute or the ban", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
-			for range 2 {
-				s.expectRates(1, time.Minute, rates{status: 200, limit: 1, reset: 60})
-				s.expectRates(9, time.Second, rates{status: 429, limit: 1, reset: 51, retry: 51})
-			}
-			s.expectRates(300, time.Second, rates{status: 403, limit: 1, reset: 1, retry: 1})
-			s.expectRates(1, time.Second, rates{status: 200, limit: 1, reset: 60})
-			s.expectRates(9, time.Second, rates{status: 429, limit: 1, reset: 51, retry: 51})
-			s.expectRates(1, time.Second, rates{status: 403, limit: 1, reset: 300, retry: 300})
-		})
-	})
-	t.Run("of the refusals within a second, one is a strike", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
-			s.expectRates(1000, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
-			s.expectRates(16, 999*time.Millisecond, // every other one is a strike
-				rates{status: 429, limit: 1, reset: 45, retry: 45})
-			s.expectRates(1, time.Second, rates{status: 403, limit: 1, reset: 301, retry: 300})
-		})
-	})
-	t.Run("nine requests a minute of a day that is used up are never too many", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Keys: keysFile(t, 1, 1)})
-			s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 86400})
-			s.expectRates(10_000, 7*time.Second,
-				rates{status: 429, limit: 1, reset: 16400, retry: 16400})
-		})
-	})
-	t.Run("its end is the day's if that is used up and ends later", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Keys: keysFile(t, 1, 1)})
-			s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 86400})
-			s.expectRates(10, time.Second,
-				rates{status: 403, limit: 1, reset: 86390, retry: 86390})
-			s.expectRates(1, 86390*time.Second-1, rates{status: 429, limit: 1, reset: 1, retry: 1})
-			s.expectRates(1, 1, rates{status: 200, limit: 1, reset: 86400})
-			s.expectRates(1, 86380*time.Second, rates{status: 429, limit: 1, reset: 20, retry: 20})
-			s.expectRates(9, time.Second, rates{status: 403, limit: 1, reset: 300, retry: 300})
-			s.expectRates(1, 5*time.Minute, rates{status: 200, limit: 1, reset: 86400})
-		})
-	})
-}
-
-func TestKeylessRequests(t *testing.T) {
-	t.Run("get 401 for a minute of the Free plan, then 429, and no ban", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, wrong := newService(t, Options{}), "X-API-Key: wrong"
-			s.expectRates(60, 0, rates{status: 401, limit: 60, reset: 60}, wrong)
-			s.expectRates(59, time.Second, rates{status: 429, limit: 60, reset: 1, retry: 1}, wrong)
-			s.expectRates(1, time.Second, rates{status: 401, limit: 60, left: 59, reset: 60}, wrong)
-		})
-	})
-	t.Run("share one window, whose 429 has its figure, and no memory", func(t *testing.T) {
-		s := newService(t, Options{})
+	inFakeTime(t, "the keyless together, in a minute of the Free plan, no ban", func(t *testing.T) {
+		s, wrong := newService(t, Options{}), "X-API-Key: wrong"
 		for i := range 60 {
 			r := httptest.NewRequest("GET", "/pets", nil)
 			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", i)
@@ -292,34 +195,63 @@ func TestKeylessRequests(t *testing.T) {
 			equal(t, "left for "+r.RemoteAddr, 59-i, ratesOf(s.exchange(r)).left)
 		}
 		equal(t, "accounts, of the demo keys", 4, len(s.limits.accounts))
-		s.expect("GET /pets", "", 429, "rate_limited: The limit of 60 requests per minute has "+
-			"been reached; wait the number of seconds in Retry-After.", "X-API-Key")
+		s.expectRates(59, time.Second, rates{status: 429, limit: 60, reset: 1, retry: 1}, wrong)
+		s.expect("GET /pets", "", 429, "rate_limited: The limit of 60 requests per minute ", wrong)
 		s.expect("GET /categories?after=4", "", 200, "[]") // a valid key passes
+		s.expectRates(1, time.Second, rates{status: 401, limit: 60, left: 59, reset: 60}, wrong)
 	})
 }
 
-func TestMinute(t *testing.T) {
-	const minute = 2 * time.Second
-	t.Run("is as long for a key as for the keyless, and changes no day", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Minute: minute, Keys: keysFile(t, 1, 2)})
-			s.expectRates(2, 0, rates{status: 429, limit: 1, reset: 2, retry: 2})
-			s.expectRates(61, 0, rates{status: 429, limit: 60, reset: 2, retry: 2}, "X-API-Key")
-			s.expectRates(1, minute, rates{status: 200, limit: 2, reset: 86398})
-			s.expectRates(1, 0, rates{status: 401, limit: 60, left: 59, reset: 2}, "X-API-Key")
-		})
+func TestBan(t *testing.T) {
+	inFakeTime(t, "the tenth strike in a minute bans its key for five", func(t *testing.T) {
+		s, free := newService(t, Options{}), "X-API-Key: demo-free"
+		s.expectRates(60, 0, rates{status: 200, limit: 60, reset: 60}, free)
+		s.expectRates(9, time.Second, rates{status: 429, limit: 60, reset: 51, retry: 51}, free)
+		s.expectRates(1, time.Second, rates{status: 403, limit: 60, reset: 300, retry: 300}, free)
+		s.expectRates(1, 0, rates{status: 200, limit: 5000, left: 4999, reset: 60})
+		s.expectRates(1, 5*time.Minute-1, rates{status: 403, limit: 60, reset: 1, retry: 1}, free)
+		s.expectRates(1, 1, rates{status: 200, limit: 60, left: 59, reset: 60}, free)
 	})
-	t.Run("has sixty strikes at most, and is a fifth of a ban", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newService(t, Options{Minute: minute, Keys: keysFile(t, 1, 1000)})
-			s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 2})
-			s.expectRates(18, 33*time.Millisecond, // every other one is a strike
-				rates{status: 429, limit: 1, reset: 2, retry: 2})
-			s.expectRates(1, 34*time.Millisecond,
-				rates{status: 403, limit: 1, reset: 11, retry: 10})
-			s.expectRates(1, 5*minute-1, rates{status: 403, limit: 1, reset: 1, retry: 1})
-			s.expectRates(1, 1, rates{status: 200, limit: 1, reset: 3})
-		})
+	inFakeTime(t, "no strike outlives its minute or the ban", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
+		for range 2 {
+			s.expectRates(1, time.Minute, rates{status: 200, limit: 1, reset: 60})
+			s.expectRates(9, time.Second, rates{status: 429, limit: 1, reset: 51, retry: 51})
+		}
+		s.expectRates(300, time.Second, rates{status: 403, limit: 1, reset: 1, retry: 1})
+		s.expectRates(1, time.Second, rates{status: 200, limit: 1, reset: 60})
+		s.expectRates(9, time.Second, rates{status: 429, limit: 1, reset: 51, retry: 51})
+	})
+	inFakeTime(t, "of the refusals within a second, one is a strike", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
+		s.expectRates(1000, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
+		s.expectRates(16, 999*time.Millisecond, // every other one is a strike
+			rates{status: 429, limit: 1, reset: 45, retry: 45})
+		s.expectRates(1, time.Second, rates{status: 403, limit: 1, reset: 301, retry: 300})
+	})
+	inFakeTime(t, "nine requests a minute of a used-up day are not too many", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 1, 1)})
+		s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 86400})
+		s.expectRates(9000, 7*time.Second, rates{status: 429, limit: 1, reset: 23400, retry: 23400})
+	})
+	inFakeTime(t, "its end is the day's if that is used up and ends later", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 1, 1)})
+		s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 86400})
+		s.expectRates(10, time.Second, rates{status: 403, limit: 1, reset: 86390, retry: 86390})
+		s.expectRates(1, 86390*time.Second-1, rates{status: 429, limit: 1, reset: 1, retry: 1})
+		s.expectRates(1, 1, rates{status: 200, limit: 1, reset: 86400})
+		s.expectRates(1, 86380*time.Second, rates{status: 429, limit: 1, reset: 20, retry: 20})
+		s.expectRates(9, time.Second, rates{status: 403, limit: 1, reset: 300, retry: 300})
+		s.expectRates(1, 5*time.Minute, rates{status: 200, limit: 1, reset: 86400})
+	})
+	inFakeTime(t, "with a minute of 2 s, it and the strikes shrink", func(t *testing.T) {
+		s := newService(t, Options{Minute: 2 * time.Second, Keys: keysFile(t, 1, 1000)})
+		s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 2})
+		s.expectRates(18, 33*time.Millisecond, // every other one is a strike
+			rates{status: 429, limit: 1, reset: 2, retry: 2})
+		s.expectRates(1, 34*time.Millisecond, rates{status: 403, limit: 1, reset: 11, retry: 10})
+		s.expectRates(1, 10*time.Second-1, rates{status: 403, limit: 1, reset: 1, retry: 1})
+		s.expectRates(1, 1, rates{status: 200, limit: 1, reset: 3})
 	})
 }
 
@@ -335,52 +267,37 @@ func TestKeysFile(t *testing.T) {
 			{"key":"lowest","plan":"enterprise","perMinute":1,"perDay":1},
 			{"key":"highest","plan":"enterprise","perMinute":2147483647,"perDay":2147483647}]`))
 	})
-	for _, test := range []struct{ rule, file, want string }{
-		{"a byte order mark", "\ufeff" + `[{"key":"x","plan":"free"}]`,
-			"The JSON begins with a byte order mark; remove it."},
-		{"an empty array", `[]`, "The keys must be an array with at least one entry."},
-		{"an object", `{"key":"secret","plan":"free"}`,
-			"The keys must be an array with at least one entry."},
-		{"a repeated key", `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`,
-			"keys, record 2: The key appears twice; remove one entry."},
+	t.Run("is an array with an entry for each key", func(t *testing.T) {
+		const wrong = "The keys must be an array with at least one entry."
+		equal(t, "error", wrong, fault(t, `[]`))
+		equal(t, "error", wrong, fault(t, `{"key":"secret","plan":"free"}`))
+		equal(t, "error", "The JSON begins with a byte order mark; remove it.",
+			fault(t, "\ufeff"+demoKeys))
+		equal(t, "error", "keys, record 2: The key appears twice; remove one entry.",
+			fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`))
+	})
+	for want, entries := range map[string][]string{
+		"key is missing; it must be a string.":            {`"plan":"free"`},
+		"plan is missing; it must be a string.":           {`"key":"x","perMinute":5,"perDay":5`},
+		"plan must be free, pro, business or enterprise.": {`"key":"x","plan":"gold","perDay":5`},
+		`The field "zoo" is unknown here; leave it out.`:  {`"key":"x","zoo":1`},
+		"key must consist of visible ASCII characters without spaces.": {
+			`"key":"","plan":"free"`, `"key":"a b","plan":"free"`, `"key":"\u007f","plan":"free"`},
+		"perMinute and perDay are fixed by the plan pro; leave them out.": {
+			`"key":"x","plan":"pro","perMinute":0`, `"key":"x","plan":"pro","perDay":0`},
+		"perMinute or perDay is missing; the plan enterprise needs both.": {
+			`"key":"x","plan":"enterprise","perDay":1`,
+			`"key":"x","plan":"enterprise","perMinute":1`},
+		"perMinute and perDay must be from 1 to 2147483647.": {
+			`"key":"x","plan":"enterprise","perMinute":0,"perDay":1`,
+			`"key":"x","plan":"enterprise","perMinute":1,"perDay":0`,
+			`"key":"x","plan":"enterprise","perMinute":2147483648,"perDay":1`,
+			`"key":"x","plan":"enterprise","perMinute":1,"perDay":2147483648`},
 	} {
-		t.Run("refuses "+test.rule, func(t *testing.T) {
-			equal(t, "error", test.want, fault(t, test.file))
-		})
-	}
-	const (
-		visible = "key must consist of visible ASCII characters without spaces."
-		fixed   = "perMinute and perDay are fixed by the plan pro; leave them out."
-		missing = "perMinute or perDay is missing; the plan enterprise needs both."
-		figures = "perMinute and perDay must be from 1 to 2147483647."
-		unknown = "plan must be free, pro, business or enterprise."
-	)
-	for _, test := range []struct{ rule, entry, want string }{
-		{"no key", `"plan":"free"`, "key is missing; it must be a string."},
-		{"no plan", `"key":"x"`, "plan is missing; it must be a string."},
-		{"figures without a plan", `"key":"x","perMinute":5,"perDay":5`,
-			"plan is missing; it must be a string."},
-		{"an unknown plan", `"key":"x","plan":"gold"`, unknown},
-		{"figures of an unknown plan", `"key":"x","plan":"gold","perMinute":5`, unknown},
-		{"an unknown field", `"key":"x","zoo":1`, `The field "zoo" is unknown here; leave it out.`},
-		{"an empty key", `"key":"","plan":"free"`, visible},
-		{"a key with a space", `"key":"a b","plan":"free"`, visible},
-		{"a key with a DEL", `"key":"\u007f","plan":"free"`, visible},
-		{"a key not of ASCII", `"key":"é","plan":"free"`, visible},
-		{"both figures of a fixed plan", `"key":"x","plan":"pro","perMinute":5,"perDay":5`, fixed},
-		{"perMinute of a fixed plan", `"key":"x","plan":"pro","perMinute":0`, fixed},
-		{"perDay of a fixed plan", `"key":"x","plan":"pro","perDay":0`, fixed},
-		{"no perMinute", `"key":"x","plan":"enterprise","perDay":1`, missing},
-		{"no perDay", `"key":"x","plan":"enterprise","perMinute":1`, missing},
-		{"perMinute 0", `"key":"x","plan":"enterprise","perMinute":0,"perDay":1`, figures},
-		{"perDay 0", `"key":"x","plan":"enterprise","perMinute":1,"perDay":0`, figures},
-		{"perMinute too large", `"key":"x","plan":"enterprise","perMinute":2147483648,"perDay":1`,
-			figures},
-		{"perDay too large", `"key":"x","plan":"enterprise","perMinute":1,"perDay":2147483648`,
-			figures},
-	} {
-		t.Run("refuses "+test.rule, func(t *testing.T) {
-			equal(t, "error", "keys, record 1: "+test.want, fault(t, "[{"+test.entry+"}]"))
+		t.Run(want, func(t *testing.T) {
+			for _, entry := range entries {
+				equal(t, entry, "keys, record 1: "+want, fault(t, "[{"+entry+"}]"))
+			}
 		})
 	}
 }
@@ -391,11 +308,8 @@ func FuzzKeys(f *testing.F) {
 	f.Add([]byte(`[{"key":"x","plan":"enterprise","perMinute":1,"perDay":-`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		keys, err := parseKeys(data)
-		if err == nil && len(keys) == 0 {
-			t.Error("no keys and no error")
-		}
-		if err != nil && (err.Error() == "" || strings.Contains(err.Error(), "\n")) {
-			t.Errorf("error %q", err)
+		if text := fmt.Sprint(err); err == nil && len(keys) == 0 || strings.Contains(text, "\n") {
+			t.Errorf("keys %v and error %s", keys, text)
 		}
 	})
 }
