@@ -24,7 +24,7 @@ func NewClient(transport http.RoundTripper) *Client {
 func (c *Client) Call(ctx context.Context, method, path, body string) (
 	*http.Response, []byte, error) {
 	for try := 1; ; try++ {
-		resp, content, err := c.send(ctx, method, path, body)
+		resp, content, err := c.Send(ctx, method, path, body)
 		wait := time.Second << try
 		switch {
 		case err == nil && resp.StatusCode < 300:
@@ -50,7 +50,7 @@ func (c *Client) Call(ctx context.Context, method, path, body string) (
 	}
 }
 
-func (c *Client) send(ctx context.Context, method, path, body string) (
+func (c *Client) Send(ctx context.Context, method, path, body string) (
 	*http.Response, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://petstore"+path,
 		strings.NewReader(body))

@@ -4,7 +4,7 @@ import json, re, time, urllib.error, urllib.parse, urllib.request
 class APIError(Exception):
     def __init__(self, response):
         super().__init__(json.load(response)["code"])
-        self.wait = response.headers["Retry-After"]
+        self.status, self.wait = response.status, response.headers["Retry-After"]
 
 def send(url, method="GET", body=None, key="demo-free", timeout=1):
     headers = {"Authorization": "Bearer " + key, "Content-Type": "application/json"}
