@@ -57,7 +57,6 @@ func TestGoClient(t *testing.T) {
 	convict(t, shop, test, "^PASS\n", "FAIL: .*TEST \\(", append(commonBugs,
 		bug{"a 429 is final", "TestTwoDays"},
 		bug{"the last error is no error", "gives_up_in_the_end"},
-		bug{"one timeout for all tries", "retries_a_timed-out_GET"},
 		bug{"a 403 is final", "TestBan"},
 		bug{"no wait longer than a minute", "TestBan"},
 		bug{"a day is waited for", "TestTwoDays"},

@@ -29,10 +29,6 @@ func NewClient(transport http.RoundTripper) *Client {
 func (c *Client) Call(ctx context.Context, method, path, body string) (
 	*http.Response, []byte, error) {
 	switch bug {
-	case "one timeout for all tries":
-		within, cancel := context.WithTimeout(ctx, c.Timeout)
-		defer cancel()
-		ctx = within
 	case "a day is waited for":
 		ctx = noDeadline{ctx}
 	case "a wait outlives its context":
