@@ -489,8 +489,8 @@ func TestDescribedValues(t *testing.T) {
 			if names != nil {
 				resp := s.exchange(exampleOf(pattern, o, mistake{Query: "unknown=1"}))
 				text, _ := io.ReadAll(resp.Body)
-				equal(t, "error", `invalid_parameter: The parameter "unknown" is unknown; use one of `+
-					strings.Join(names, ", ")+".", errorIn(text))
+				equal(t, "error", `invalid_parameter: The parameter "unknown" is unknown; `+
+					"use one of "+strings.Join(names, ", ")+".", errorIn(text))
 			}
 			body := o.RequestBody.Content["application/json"].Schema
 			for name, property := range body.Properties {
