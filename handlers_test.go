@@ -224,6 +224,11 @@ func TestUnknownPath(t *testing.T) {
 		s.expect(request, "", 404, "not_found: This path does not exist; "+
 			"GET / shows the operations, and GET /openapi.json describes them.")
 	}
+	r, _ := http.NewRequest("GET", "pets", http.NoBody) // in process, without a slash
+	r.Header.Set("X-API-Key", "demo-pro")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	equal(t, "status", 404, w.Code)
 }
 
 // A HEAD gets the header of a GET, with its length. (Over HTTP, since net/http sets a part of it.)

@@ -423,6 +423,8 @@ func TestShutdown(t *testing.T) {
 			shutDown(server, s.options.Logger)
 			equal(s.t, "took", takes, time.Since(begin).Truncate(time.Second))
 			equal(s.t, "log", log, s.log.String())
+			response, _ := io.ReadAll(conn)
+			equal(s.t, "response", "", string(response))
 		})
 	}
 	t.Run("cuts off after 10 s what is not finished", func(t *testing.T) {

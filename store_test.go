@@ -177,6 +177,7 @@ func TestEditedFile(t *testing.T) {
 	s.expect("GET /inventory", "", 200, `[{"petId":3,"quantity":0,"status":"available"},
 		{"petId":9,"quantity":5,"status":"pending"}]`)
 	s.expect("GET /store/orders", "", 200, `[{"id":9,"petId":3,"complete":false}]`)
+	equal(t, "log", "", s.log.String())
 }
 
 // expectRefused expects that a file with this content stops the start, with an error that names the
