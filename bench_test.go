@@ -46,5 +46,8 @@ func (s *service) repeat(b *testing.B, method, target string) {
 		w.Body.Reset()
 		s.ServeHTTP(w, r)
 	}
-	equal(b, "status", 200, w.Code)
+	r.Body = io.NopCloser(strings.NewReader(newKiwi))
+	w = httptest.NewRecorder() // which takes a status once
+	s.ServeHTTP(w, r)
+	equal(b, "status of the last response", 200, w.Code)
 }

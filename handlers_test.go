@@ -33,6 +33,7 @@ const newKiwi = `{"name":"Kiwi","categoryId":1}`
 func TestPets(t *testing.T) {
 	s := newService(t, Options{})
 	t.Run("a stock comes and goes with its pet, and has its status", func(t *testing.T) {
+		s.t = t
 		s.do("POST /pets", `{"name":"Kiwi","categoryId":2,"status":"sold"}`)
 		s.expect("GET /inventory/6", "", 200, `{"petId":6,"quantity":0,"status":"sold"}`)
 		s.do("PATCH /inventory/6", `{"quantity":9}`)
@@ -43,10 +44,12 @@ func TestPets(t *testing.T) {
 		s.expect("GET /inventory/6", "", 404, "not_found: No pet has the id 6")
 	})
 	t.Run("its category must exist, whatever the integer", func(t *testing.T) {
+		s.t = t
 		s.expect("POST /pets", `{"name":"x","categoryId":-9223372036854775808}`, 400,
 			"unknown_reference: categoryId -9223372036854775808 does not exist")
 	})
 	t.Run("it and its category can be deleted once nothing names them", func(t *testing.T) {
+		s.t = t
 		s.expect("DELETE /pets/2", "", 409, "in_use: Order 2 refers")
 		s.do("PUT /store/orders/2", `{}`)
 		s.expect("DELETE /pets/2", "", 204, "")
@@ -59,6 +62,7 @@ func TestPets(t *testing.T) {
 func TestOrders(t *testing.T) {
 	s := newService(t, Options{})
 	t.Run("its pet must exist, whatever the integer", func(t *testing.T) {
+		s.t = t
 		s.expect("POST /store/orders", `{"petId":9223372036854775807}`, 400,
 			"unknown_reference: petId 9223372036854775807 does not")
 	})
@@ -73,6 +77,7 @@ func TestOrders(t *testing.T) {
 		s.expect("GET /inventory/2", "", 200, `{"petId":2,"quantity":1,"status":"pending"}`)
 	})
 	t.Run("a complete one can be changed while it stays so", func(t *testing.T) {
+		s.t = t
 		s.expect("PUT /store/orders/1", `{"quantity":7,"complete":true}`, 200,
 			`{"id":1,"quantity":7,"complete":true}`)
 	})
@@ -81,12 +86,14 @@ func TestOrders(t *testing.T) {
 func TestIDInThePath(t *testing.T) {
 	s := newService(t, Options{})
 	t.Run("is 400 if it is no plain 64-bit integer", func(t *testing.T) {
+		s.t = t
 		for _, id := range []string{"1.0", "٣", "01", "+1", "-0", "9223372036854775808"} {
 			s.expect("DELETE /categories/"+id, "", 400,
 				"invalid_parameter: The id in the path must be a plain 64-bit integer.")
 		}
 	})
 	t.Run("is 404 if it names nothing", func(t *testing.T) {
+		s.t = t
 		for _, id := range []string{"0", "-1", "%37%37", "9223372036854775807"} {
 			s.expect("PUT /store/orders/"+id, "{}", 404, "not_found: No order has the id ")
 		}
@@ -120,6 +127,7 @@ func TestLists(t *testing.T) {
 		{"of the inventory", "/inventory?limit=7", 1, 7, "/inventory?after=7&limit=7"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
+			s.t = t
 			resp := s.do("GET "+test.target, "")
 			var records []struct{ ID, PetID int } // one of them
 			json.NewDecoder(resp.Body).Decode(&records)
@@ -152,6 +160,7 @@ func TestQuery(t *testing.T) {
 			`The parameter "a" is unknown`},
 	} {
 		t.Run("refuses "+test.rule, func(t *testing.T) {
+			s.t = t
 			s.expect("GET "+test.target, "", 400, "invalid_parameter: "+test.want)
 		})
 	}
@@ -160,6 +169,7 @@ func TestQuery(t *testing.T) {
 func TestBody(t *testing.T) {
 	s := newService(t, Options{})
 	t.Run("has at most 64 KiB, in chunks too", func(t *testing.T) {
+		s.t = t
 		for size, want := range map[int]int{65536: 200, 65537: 413} {
 			body := `{"name":"x"}` + strings.Repeat(" ", size-12)
 			for _, length := range []int{size, -1} { // -1 is that of a body in chunks
@@ -172,6 +182,7 @@ func TestBody(t *testing.T) {
 		}
 	})
 	t.Run("is empty if a request made in process has none", func(t *testing.T) {
+		s.t = t
 		r, _ := http.NewRequest("POST", "/pets", nil)
 		r.Header.Set("X-API-Key", "demo-pro")
 		equal(t, "status", 400, s.exchange(r).StatusCode)
@@ -185,12 +196,14 @@ func TestBody(t *testing.T) {
 			errorIn(w.Body.Bytes()))
 	})
 	t.Run("is of JSON if it has a type", func(t *testing.T) {
+		s.t = t
 		for _, line := range []string{"Content-Type: ", "Content-Type: Application/JSON ; x=y",
 			"Content-Encoding: ", "Content-Encoding: Identity"} {
 			s.expect("PUT /categories/1", `{"name":"x"}`, 200, `{"id":1,"name":"x"}`, line)
 		}
 	})
 	t.Run("is refused if it is of another type, or compressed", func(t *testing.T) {
+		s.t = t
 		for _, line := range []string{"Content-Type: application/jsonp", "Content-Encoding: gzip",
 			"Content-Type: text/plain; application/json", "Content-Type: ; charset=utf-8"} {
 			s.expect("POST /pets", newKiwi, 415, "unsupported_media_type: The body must ", line)
@@ -257,6 +270,7 @@ func TestHEAD(t *testing.T) {
 func TestKeyOfARequest(t *testing.T) {
 	s := newService(t, Options{})
 	t.Run("is that in Authorization, whatever is in X-API-Key", func(t *testing.T) {
+		s.t = t
 		for _, value := range []string{"Bearer demo-pro", "Bearer   demo-pro", "bEARER demo-pro"} {
 			s.expect("GET /categories?after=4", "", 200, "[]", "Authorization: "+value,
 				"X-API-Key: wrong")
@@ -268,11 +282,13 @@ func TestKeyOfARequest(t *testing.T) {
 		}
 	})
 	t.Run("is that in X-API-Key if Authorization is empty", func(t *testing.T) {
+		s.t = t
 		s.expect("GET /categories?after=4", "", 200, "[]", "Authorization", "X-API-Key: demo-pro")
 		s.expect("GET /pets", "", 401, "unauthorized: ", "Authorization", "X-API-Key: wrong")
 		s.expect("GET /pets", "", 401, "unauthorized: ", "Authorization", "X-API-Key")
 	})
 	t.Run("is asked for before it is told which paths exist", func(t *testing.T) {
+		s.t = t
 		for _, request := range []string{"GET /pets/x", "GET /x", "PUT /pets"} {
 			resp := s.do(request, "", "X-API-Key: secret")
 			equal(t, request+": status", 401, resp.StatusCode)
@@ -327,6 +343,7 @@ func TestPreflight(t *testing.T) {
 	const method = "Access-Control-Request-Method: PUT"
 	s := newService(t, Options{CORSOrigins: []string{"https://one.example", shop}, Verbose: true})
 	t.Run("allows an allowed origin the methods, and the headers it asks for", func(t *testing.T) {
+		s.t = t
 		for _, target := range []string{"/pets/1", "/nothing", "//pets", "/"} {
 			resp := s.do("OPTIONS "+target, "", "X-API-Key", "Origin: "+shop, method,
 				"Access-Control-Request-Headers: traceparent,x-api-key")
@@ -343,6 +360,7 @@ func TestPreflight(t *testing.T) {
 		}
 	})
 	t.Run("of another origin is a 204 without a header of CORS, not counted", func(t *testing.T) {
+		s.t = t
 		resp := s.do("OPTIONS /pets", "", "X-API-Key", "Origin: http://evil.example", method)
 		equal(t, "status", 204, resp.StatusCode)
 		equal(t, "header", http.Header{"Cache-Control": {"no-store"}}, resp.Header)
@@ -352,6 +370,7 @@ func TestPreflight(t *testing.T) {
 		equal(t, "left without a key", 59, ratesOf(s.do("GET /pets", "", "X-API-Key")).left)
 	})
 	t.Run("without an origin, a method or OPTIONS is none", func(t *testing.T) {
+		s.t = t
 		s.expect("OPTIONS /pets", "", 405, "method_not_allowed: ", "Origin: "+shop)
 		s.expect("OPTIONS /pets", "", 405, "method_not_allowed: ", method)
 		s.expect("POST /x", "", 404, "not_found: ", "Origin: "+shop, method)
@@ -539,6 +558,7 @@ func TestPage(t *testing.T) {
 	}
 	s := newService(t, Options{})
 	t.Run("is served file by file", func(t *testing.T) {
+		s.t = t
 		files, _ := pageFiles.ReadDir("docs/reference")
 		for _, file := range files {
 			resp := s.do("GET /docs/"+file.Name(), "", "X-API-Key")
@@ -548,11 +568,13 @@ func TestPage(t *testing.T) {
 		}
 	})
 	t.Run("is served for a request made in process without a path", func(t *testing.T) {
+		s.t = t
 		r, _ := http.NewRequest("GET", "http://petstore", http.NoBody)
 		equal(t, "type", types[".html"], s.exchange(r).Header.Get("Content-Type"))
 		equal(t, "path of the caller's request", "", r.URL.Path)
 	})
 	t.Run("loads nothing from elsewhere", func(t *testing.T) {
+		s.t = t
 		header := s.do("GET /", "", "X-API-Key").Header
 		header.Del("Content-Length")
 		equal(t, "header", http.Header{

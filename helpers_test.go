@@ -21,7 +21,7 @@ import (
 // A service is a Server for a test.
 type service struct {
 	*Server
-	t   testing.TB
+	t   testing.TB // that fails; a subtest that uses the service of others sets it
 	log *bytes.Buffer
 }
 
@@ -114,8 +114,11 @@ func (s *service) do(request, body string, header ...string) *http.Response {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Header.Set("X-API-Key", "demo-enterprise")
 	for _, line := range header {
-		name, value, _ := strings.Cut(line, ": ")
+		name, value, found := strings.Cut(line, ": ")
 		r.Header.Set(name, value)
+		if !found {
+			r.Header.Del(name)
+		}
 	}
 	return s.exchange(r)
 }

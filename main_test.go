@@ -256,6 +256,7 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 		}
 	})
 	t.Run("a 421 comes before the API, and is logged", func(t *testing.T) {
+		s.t = t
 		w := get(s, "//x", "evil.example")
 		equal(t, "status", 421, w.Code)
 		equal(t, "body", "wrong_host: With the demo keys, this server serves only localhost and "+
