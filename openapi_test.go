@@ -175,7 +175,7 @@ func (s *service) checkDescribed(r *http.Request, w *httptest.ResponseRecorder) 
 			report("has the body %q of the type %q, which is no Error", body, contentType)
 		}
 		if e.Status != w.Code || statusOfCode[e.Code] != w.Code {
-			report("has an error with the code %s and the status %d", e.Code, e.Status)
+			report("has the error %s, %d: see statusOfCode", e.Code, e.Status)
 		}
 		if internals.MatchString(e.Message) || !strings.HasSuffix(e.Message, ".") {
 			report("has the message %q, which is no sentence for a client", e.Message)
@@ -534,9 +534,13 @@ func TestDescribedRecords(t *testing.T) {
 					always = append(always, name)
 				}
 			}
-			equal(t, "types of the properties", fields, described)
+			equal(t, "types of the properties in docs/openapi.json", fields, described)
 			if name != "Order" {
 				equal(t, "required", always, s.Required)
+			}
+			if request, ok := theDescription().Components.Schemas["New"+name]; ok {
+				equal(t, "properties of New"+name, slices.Sorted(maps.Keys(fields)),
+					slices.Sorted(maps.Keys(request.Properties)))
 			}
 		})
 	}

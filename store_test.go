@@ -111,7 +111,7 @@ func TestSnapshot(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
 		equal(t, "the file", contentOf(t, "docs/sample.json"), contentOf(t, s.store.path))
 		contains(t, "the file", contentOf(t, s.store.path), "\n"+
-			`{"id":1,"name":"Rex","categoryId":1,"status":"available","quantity":3}`+",\n")
+			`{"id":4,"name":"Tom","categoryId":2,"status":"sold","quantity":0}`+",\n")
 	})
 	t.Run("cut off anywhere is refused, and other damage does no harm", func(t *testing.T) {
 		whole := bytes.TrimSpace(builtInSample)
