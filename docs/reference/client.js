@@ -18,7 +18,7 @@ export function makeRequest({ path, method, inputs }, values, key, extras) {
 const gone = 'The server could not be reached: is it running?', lost = 'The response was lost. Send again.'
 const unsure = 'The request may have been carried out: list the records before you send it again.'
 // call returns an entry: method, target, and what came (status, statusText, headers, body, took, reading,
-// retryAt) or a failure in words (isStopped if the reader did that). Others add plan, sentAt, count and note.
+// retryAt) or a failure in words (isStopped, isGone). Others add plan, sentAt, count, note and isMissed.
 export async function call({ target, url, ...options }, stop) {
   const start = Date.now(), sent = { method: options.method, target }
   try {
@@ -34,27 +34,33 @@ export async function call({ target, url, ...options }, stop) {
     const isRead = sent.method === 'GET', slow = 'It took more than 30 seconds. '
     const why = { AbortError: 'You stopped waiting. ', TimeoutError: slow }[error.name]
     if (why) return { ...sent, isStopped: stop.aborted, failure: why + (isRead ? '' : unsure) }
-    return { ...sent, failure: !await checkServer() ? gone : isRead ? lost : unsure }
+    const isGone = !await checkServer()
+    return { ...sent, isGone, failure: isGone ? gone : isRead ? lost : unsure }
   }
 }
 const pause = (ms, signal) => new Promise(resolve => { setTimeout(signal.onabort = resolve, ms) })
-// repeat sends until the status comes, or it is stopped, another refusal comes, or a new window begins. Once
-// the key is refused, it is a strike each second of the limits, until the ban.
+// repeat sends until the status or another refusal comes, or it is stopped. It counts again in each new
+// window, of which it takes two. Once the key is refused, it is a strike each second of the limits.
 export async function repeat(send, { until, signal, show }) {
-  let last = null
-  for (let count = 1, refusals = 0; ; count++) {
-    const entry = { ...await send(), count }, { status, reading } = entry, end = note => ({ ...entry, note })
+  for (let count = 1, refusals = 0, windows = 0, last = null; ; count++) {
+    const entry = { ...await send(), count }, { status, reading } = entry
+    const end = note => ({ ...entry, note, isMissed: Boolean(note) })
     if (status === until || !reading || [401, 403].includes(status)) return end()
     if (status === 429) refusals++
-    else if (refusals) return end('A new minute began, so the strikes were cleared.')
-    else if (last && reading.left >= last.left) return end('A new minute began before the limit.')
+    else if (last && reading.left >= last.left) {
+      if (windows++ === 2) return end(`No ${until} came before two new minutes: choose a smaller plan.`)
+      entry.count = count = 1
+      refusals = 0
+    }
+    if (windows) entry.note = 'New minute: counting again.'
     if (refusals === 2 * strikesToBan) return end('No ban came: each new minute clears the strikes.')
-    if (until === 503 && count === 10) return end('No 503 came: start the server with -fail 1/2.')
+    if (until === 503 && count === 10) return end('No 503 in 10 requests: start the server with -fail 1/2.')
     show(entry)
     const pace = (reading.until - 1000 - Date.now()) / reading.left // the server rounds the end up
     if (refusals && until === 403) await pause(second + 50, signal)
     else if (pace > 36) await pause(Math.min(40, pace / 4), signal) // so that one can watch it
-    if (signal.aborted || (refusals && until !== 403)) return end()
+    if (signal.aborted) return end(`You stopped at request ${count}.`)
+    if (refusals && until !== 403) return end()
     last = reading
   }
 }

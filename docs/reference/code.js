@@ -43,7 +43,7 @@ export function drawSample(requestWith) {
   const shorten = code => code.replace(/x{99,}/g, letters => `x… (${printNumber(letters.length)} letters)`)
   const pre = el('pre', { class: 'code' })
   const shownKey = () => demoOf(settings.key) ? settings.key : '•'.repeat(settings.key.length)
-  const draw = () => pre.replaceChildren(...drawLines(shorten(codeFor(shownKey()))))
+  const draw = () => pre.replaceChildren(...drawLines(shorten(codeFor(shownKey())).trimEnd()))
   const tabs = Object.keys(samples).map(name => button(name, () => choose('language', name), 'tab'))
   const mark = tab => { tab.ariaPressed = tab.textContent === settings.language }
   react(() => tabs.forEach(mark), [changes, 'language'])

@@ -1,4 +1,4 @@
-// What the responses have told of the limit of each key. Tabs share it, but for keys of one's own.
+// What the responses have told of the limit of each key. A reload keeps it, but for keys of one's own.
 import { api, limitHeaders } from './description.js'
 import { capitalize } from './draw.js'
 import { demoKeys, demoOf, minute, recall, remember } from './settings.js'
@@ -9,20 +9,12 @@ export const planOf = key => demoOf(key) ? capitalize(demoOf(key).plan) : key ? 
 let { started, readings } = recall('localStorage', 'limits') ?? { readings: {} }
 export let isReachable = true
 export const newReading = new EventTarget()
-const notify = () => newReading.dispatchEvent(new Event('change'))
 function keep(news) {
   readings = news
   const shared = demoKeys.filter(({ key }) => news[key]).map(({ key }) => [key, news[key]])
   remember('localStorage', 'limits', { started, readings: Object.fromEntries(shared) })
-  notify()
+  newReading.dispatchEvent(new Event('change'))
 }
-addEventListener('storage', ({ key }) => {
-  if (key !== 'petstore.limits') return
-  const heard = recall('localStorage', 'limits')
-  started = heard?.started
-  readings = { ...readings, ...heard?.readings }
-  notify()
-})
 // A reading is what the last response with a key told: its state is "open", "wait" or "banned" while all is
 // refused, or "unauthorized" after a 401. reading returns one that still holds, whole, or null.
 export function reading(key) {

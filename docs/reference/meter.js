@@ -13,7 +13,7 @@ function drawMeter() {
   const { perMinute = 0 } = limitsOf(key), plan = perMinute ? `${planOf(key)} plan` : planOf(key)
   const remaining = until - Date.now(), time = printDuration(remaining)
   const isShort = remaining < minute * 1000, strike = `Strike ${strikes} of ${strikesToBan}`
-  const level = waiting ? 1 - remaining / (until - since) : left / limit // a wait fills it again
+  const level = waiting ? remaining / (until - since) : left / limit // a wait runs out
   const count = `${printNumber(left)} of ${printNumber(limit)} requests left`
   const [head, rest] = {
     gone: ['No server', 'Start the server again'],

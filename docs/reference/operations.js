@@ -46,7 +46,7 @@ function drawOperation(operation) {
   const rows = ownStatuses(operation).map(status => drawResponses(status, responses[status], panel))
   const shared = sharedStatuses.flatMap(status => [drawStatus(status), ' '])
   more.append(el('h4', {}, 'Responses'), ...rows,
-    el('p', { class: 'also' }, 'Any request can also get ', ...shared, link('errors', 'See Errors')))
+    el('p', { class: 'also' }, 'Any request can also get ', ...shared, link('errors', 'See\xa0Errors')))
   const title = el('h3', { id }, link(operationId, summary), ...drawLabels(operation))
   const endpoint = el('p', { class: 'endpoint' }, drawMethod(method), el('code', {}, path))
   return el('article', { id: operationId, 'aria-labelledby': id, tabindex: '-1' },

@@ -7,14 +7,14 @@ import { limitsOf, newReading, reading, strikesToBan } from './limits.js'
 import { newRequest, requests } from './log.js'
 import { drawFields } from './operations.js'
 import { Panel, panels } from './panel.js'
+import { outcomeOf } from './response.js'
 import { changes, choose, demoKeys, period, settings } from './settings.js'
 
 const { headers, parameters, responses, schemas, securitySchemes } = api.components
 const { Deprecation, NextLink, SuccessorLink, Sunset } = headers
 const asFields = headers => Object.entries(headers).map(([name, header]) =>
   ({ name, ...resolve(header), required: false }))
-const costs = { 403: ' (bans this key)', 429: '', 503: ' (needs -fail)' }
-const nameUntil = status => `Send until ${status}${costs[status]}`
+const nameUntil = status => `Send until ${status}${status === 403 ? ' (bans this key)' : ''}`
 // drawPlans draws a table of the plans. A demo key is chosen with a press.
 function drawPlans() {
   const drawRow = kind => cells => el('tr', {}, ...cells.map(cell => el(kind, {}, cell)))
@@ -66,7 +66,7 @@ function drawFirst() {
     el('ul', { class: 'actions' }, run, el('li', {}, drawPagingTrial(), el('small', {}, '/pets?limit=2')),
       el('li', {}, link('errors', 'See every error'), el('small', {}, `${codes.length} codes`))),
     el('section', { class: 'log' }, el('h2', { class: 'minor' }, 'Recent requests'), list,
-      el('p', { class: 'hint' }, 'Your requests are listed here. Select one to see its response again.')),
+      el('p', { class: 'hint' }, 'Select one to see its response again.')),
     el('p', { class: 'hint' }, 'Ctrl+Enter sends the form you are in, or else the GET on screen.'))
 }
 function drawRequest({ operationId, values, extras, times, entry }) {
@@ -75,9 +75,9 @@ function drawRequest({ operationId, values, extras, times, entry }) {
     location.hash = operationId
     panels.get(operationId).setValues(values, extras).recall(entry)
   }, 'request')
-  row.append(el('code', {}, target),
-    status ? drawStatus(status) : drawPill(isStopped ? 'stopped' : 'no response', isStopped ? 'odd' : 'bad'),
-    el('small', { class: 'plan' }, plan), el('small', {}, times > 1 ? `×${times} ` : '', sentAt))
+  row.append(el('code', {}, target), el('small', {}, times > 1 ? `×${times}` : ''),
+    drawPill(status ?? (isStopped ? 'stopped' : 'no response'), outcomeOf(entry)),
+    el('small', { class: 'plan' }, plan), el('small', {}, sentAt))
   return el('li', {}, row)
 }
 // drawErrors draws the codes. The one that is tried or linked is marked, with its panel in or beside its row.
@@ -111,7 +111,6 @@ function drawErrors() {
 }
 export function drawOverview() {
   const { title, version } = api.info, chapters = drawChapters(), errors = drawErrors()
-  document.title = title
   $('.brand').append(el('b', {}, title), el('small', {}, version))
   const about = el('div', { class: 'about' }, el('h1', {}, title), el('p', { class: 'lead' }, introduction),
     el('p', { class: 'base' }, el('small', {}, 'Base URL'), el('code', {}, location.origin),

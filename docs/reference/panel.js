@@ -2,16 +2,17 @@
 import { call, repeat } from './client.js'
 import { drawSample } from './code.js'
 import { examplesOf, mistakeIn, ownStatuses, resolve } from './description.js'
-import { $, announce, drawMethod, el, printDuration, setText, wide } from './draw.js'
+import { $, announce, drawMethod, el, printDuration, setText } from './draw.js'
 import { Fields } from './form.js'
-import { isWaiting, newReading, planOf, strikesToBan } from './limits.js'
+import { isReachable, isWaiting, newReading, planOf, strikesToBan } from './limits.js'
 import { log } from './log.js'
-import { drawExample, drawRefusal, drawResponse } from './response.js'
+import { drawExample, drawRefusal, drawResponse, outcomeOf } from './response.js'
 import { changes, period, settings } from './settings.js'
 
 let lastTouch = 0 // when the reader last did something: an outcome comes into view unless they went on
 for (const event of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
   addEventListener(event, ({ timeStamp }) => { lastTouch = timeStamp }, { passive: true })
+const rectOf = part => part.getBoundingClientRect()
 const late = 400 // milliseconds without a response, after which the panel says that it waits
 export const panels = new Map() // of the operations, by their ids
 export class Panel {
@@ -38,15 +39,14 @@ export class Panel {
       this.address, this.reset, end)
     const name = `${heading || label}: ${summary}`
     this.form = el('form', { class: 'panel', autocomplete: 'off', 'aria-label': name },
-      this.head, this.fields.element, ...this.sample.parts)
-    const [first = { summary: 'no body' }] = examplesOf(resolve(operation.responses[status]))
-    Object.assign(this, { status, example: options.example ?? first })
+      this.head, this.fields.element, this.answer, ...this.sample.parts)
+    const { example = examplesOf(resolve(operation.responses[status]))[0] ?? {} } = options
+    Object.assign(this, { status, example, until: example['x-try']?.until })
     this.form.oninput = () => this.update()
     this.form.onreset = () => setTimeout(() => { this.showExample(); this.send.focus() })
     this.form.onsubmit = event => { event.preventDefault(); this.submit() }
     addEventListener('keydown', ({ key }) => key === 'Escape' && this.stop())
     newReading.addEventListener('change', () => this.render())
-    wide.addEventListener('change', () => this.render())
     changes.addEventListener('key', () => { this.stop(); this.update() })
     this.showExample()
     this.setValues(this.fields.remembered ?? {}, this.fields.extras)
@@ -75,7 +75,7 @@ export class Panel {
   recall(entry) { this.show({ kind: 'answered', entry, isRecalled: true, request: this.requestText() }) }
   // submit sends or stops, but does not stop at the second press of a double click.
   submit() {
-    if (this.state.kind !== 'sending') this.run()
+    if (this.state.kind !== 'sending') this.run(this.until)
     else if (performance.now() - this.state.begun > late) this.stop()
   }
   stop() { this.state.stop?.abort() }
@@ -83,6 +83,7 @@ export class Panel {
   tryOut(mistake, status) {
     if (this.state.kind === 'sending') return
     this.setValues(mistakeIn(this.operation, mistake), mistake)
+    this.scroller.scrollTop = 0
     this.reveal()
     this.run(mistake.until, Number(status))
   }
@@ -103,7 +104,8 @@ export class Panel {
     wait(this.state)
     const entry = await (until ? repeat(send, { until, signal, show: showEntry }) : send())
     clearInterval(timer)
-    if (wanted && !until && entry.status !== wanted) entry.note = `No ${wanted} came.`
+    if (wanted && !until && entry.status !== wanted)
+      Object.assign(entry, { isMissed: true, note: `No ${wanted} came.` })
     this.show(answered(entry))
     if (lastTouch <= begun) this.reveal(this.answer.firstChild)
     announce(entry.failure ?? `${entry.note ?? ''} ${entry.status} ${entry.statusText}.`.trim())
@@ -116,12 +118,15 @@ export class Panel {
     log({ operationId, values, extras, entry })
     return entry
   }
-  // reveal scrolls to the panel, unless its head and the part are in view.
-  reveal(part = this.head) {
-    const [bar, head, { top }] = [$('header'), this.head, part].map(part => part.getBoundingClientRect())
-    const isBelow = part === this.head || top > head.bottom - 2
-    if (head.top < bar.bottom - 2 || !isBelow || top > innerHeight - 100)
-      scrollBy(0, this.form.getBoundingClientRect().top - bar.bottom - 8)
+  get scroller() { return this.form.closest('.aside') ?? this.form } // where the panel is beside the text
+  // reveal scrolls until the head is in view and, beneath it, the first line of an answer.
+  reveal(line) {
+    const [bar, head, { top }] = [$('header'), this.head, this.form].map(rectOf)
+    if (head.top < bar.bottom - 2 || top > innerHeight - 100) scrollBy(0, top - bar.bottom - 8)
+    for (const box of line ? [this.scroller, window] : []) {
+      const { top } = rectOf(line), distance = top - rectOf(this.head).bottom
+      if (distance < -2 || top > innerHeight - 100) box.scrollBy(0, distance)
+    }
   }
   // render shows the state. While a request is sent, what was there before stays; it is marked after a while.
   render() {
@@ -130,31 +135,28 @@ export class Panel {
     const isStale = request !== this.requestText(isExample ? '' : settings.key)
     const waited = isSending ? Date.now() - state.since : 0, isLate = waited > late
     if (this.shown !== shown) this.drawAnswer(shown)
-    // It stands above the code or, where the panel is narrow, above the fields, so that one sees it come.
-    const next = isExample || wide.matches ? this.sample.parts[0] : this.fields.element
-    if (next.previousSibling !== this.answer) next.before(this.answer)
     this.form.dataset.state = isLate ? 'waiting' : state.kind
     this.answer.classList.toggle('stale', isLate || isStale)
     const stale = !isStale ? '' : isExample ? 'for another request' : 'for the previous request'
     setText(this.notice, isLate ? `Waiting ${(waited / 1000).toFixed(1)}\xa0s` : stale)
     this.send.classList.toggle('stop', isSending)
-    setText(this.send, isSending ? 'Stop' : isWaiting(settings.key) ? 'Send anyway' : 'Send')
+    const name = this.until ? `Send until ${this.until}` : isWaiting(settings.key) ? 'Send anyway' : 'Send'
+    setText(this.send, isSending ? 'Stop' : name)
     this.reset.hidden = this.requestText('') === this.exampleRequest
     this.fields.mark(isStale || isSending ? null : shown.fault ?? this.fields.findRefused(entry?.body ?? {}))
     const ms = entry?.retryAt - Date.now(), isStrike = entry?.status === 429 && isWaiting(settings.key)
     const advice = ms > 0 ? `Wait ${printDuration(ms)}, then send again.` : 'You can send again.'
-    this.advice.hidden = !entry?.retryAt || isStale
+    this.advice.hidden = isStale || !(entry?.retryAt || (entry?.isGone && isReachable))
     setText(this.advice, isStrike ? `${advice} ${strikesToBan} strikes per ${period} ban the key.` : advice)
   }
   // drawAnswer passes the focus of a button that it replaces on.
   drawAnswer(shown) {
     const { kind, entry, fault, isRecalled } = shown, { answer, notice, advice } = this
     const hadFocus = answer.contains(document.activeElement)
-    const outcome = entry?.isStopped ? 'stopped' : entry?.status < 400 ? 'good' : 'bad'
     const turnTo = page => this.setValues(Object.fromEntries(page)).run()
     const goTo = ({ operation, values }) => panels.get(operation.operationId).setValues(values).run()
     this.shown = shown
-    answer.className = `answer ${kind === 'answered' ? outcome : kind}`
+    answer.className = `answer ${entry ? outcomeOf(entry) : fault ? 'bad' : kind}`
     answer.replaceChildren(...{
       example: () => drawExample(this.example, this.status),
       answered: () => drawResponse(entry, { isRecalled, advice, turnTo, goTo }),

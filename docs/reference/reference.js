@@ -37,12 +37,14 @@ function markSection() {
   section = $(link.hash)
   if (link.ariaCurrent) return
   for (const other of links) other.ariaCurrent = other === link ? 'true' : null
+  document.title = (link === links[0] ? '' : `${$('h2, h3 a', section).textContent} | `) + api.info.title
   const { offsetTop: top, offsetHeight: height } = link
   menu.scrollTop = Math.min(top, Math.max(menu.scrollTop, top + height - menu.clientHeight))
   const isPart = links.every(({ hash }) => hash !== location.hash)
     && section.contains(document.getElementById(location.hash.slice(1)))
   if (!isPart) history.replaceState(null, '', link === links[0] ? '/' : link.hash)
 }
+addEventListener('hashchange', () => all(':target .aside, :target form').forEach(box => box.scrollTo(0, 0)))
 for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, markSection)
 addEventListener('keydown', event => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return
@@ -51,5 +53,8 @@ addEventListener('keydown', event => {
   const { top, bottom } = (send ?? section).getBoundingClientRect()
   event.preventDefault()
   if (send && (focused || ($('.GET', form) && top > 0 && bottom < innerHeight))) form.requestSubmit()
-  else announce(`Not sent: ${form?.ariaLabel ?? 'no form'}. Only a GET on screen is sent without the focus.`)
+  else {
+    send?.focus() // the next press sends it
+    announce(`Not sent: ${form?.ariaLabel ?? 'no form'}. Only a GET on screen is sent without the focus.`)
+  }
 })

@@ -3,11 +3,14 @@ import { drawCopy, drawJSON, printJSON } from './code.js'
 import { headerNames, operationAt } from './description.js'
 import { button, drawPill, el, inline, link } from './draw.js'
 
+export const outcomeOf = ({ isStopped, isMissed, status }) =>
+  isStopped || isMissed ? 'odd' : status < 400 ? 'good' : 'bad'
+const printTook = ms => ms < 1000 ? `${ms}\xa0ms` : `${(ms / 1000).toFixed(1)}\xa0s`
 const drawLine = (head, words, ...ends) => el('div', { class: 'status-line' }, head,
   ...words.filter(Boolean).map(word => el('span', {}, word)), el('span', { class: 'ends' }, ...ends))
 const drawText = text => text ? [el('p', {}, ...inline(text))] : []
 const drawBody = body => body === '' ? drawText('The response has no body.') : [drawJSON(body)]
-export const drawExample = ({ summary, value = '' }, status) => [
+export const drawExample = ({ summary = 'no body', value = '' }, status) => [
   drawLine(el('b', { class: 'label' }, 'Example response'), [`${status}: ${summary}`],
     drawCopy('the example', () => printJSON(value))), ...drawBody(value)]
 export const drawRefusal = ({ field, text }) =>
@@ -20,12 +23,11 @@ const drawHeaders = pairs => el('dl', {}, ...pairs.flatMap(([name, value]) =>
 // drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
 export function drawResponse(entry, { isRecalled, advice, turnTo, goTo }) {
   const { failure, isStopped, status, statusText, headers, body, took, count, note, sentAt, plan } = entry
-  const words = [took && `${took}\xa0ms`, count && `request\xa0${count}`,
+  const words = [count ? `request\xa0${count}` : took && printTook(took),
     ...isRecalled ? [`sent at ${sentAt}`, plan] : []]
   const text = isStopped ? 'Stopped' : failure ? 'No response' : `${status} ${statusText}`
-  const isOdd = isStopped || note // a note says why
-  const head = drawPill(text, isOdd ? 'odd' : status < 400 ? 'good' : 'bad')
-  if (!status) return [drawLine(head, words), ...drawText(failure)]
+  const head = drawPill(text, outcomeOf(entry))
+  if (!status) return [drawLine(head, words), ...drawText(failure), advice]
   const named = new Headers(headers), ends = [drawCopy('the response', () => printJSON(body))]
   const page = named.get('link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
   const target = operationAt(named.get('location') ?? ''), { operationId, summary } = target?.operation ?? {}

@@ -51,5 +51,6 @@ func main() {
     Object.entries(headers).map(([name, value]) => goHeader(name, value)).join('')}
 	response, err := http.DefaultClient.Do(request)${goCheck}
 	response.Write(os.Stdout)
-}`,
+}
+`,
 }
