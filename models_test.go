@@ -24,6 +24,7 @@ func TestFaultOfABody(t *testing.T) {
 		{"a fault in a later line", "\r\n{\"a\":1,\n\n x}", at + "4, at byte 2: 'x' is not"},
 		{"bytes are counted, not characters", `{"é":x}`, at + "1, at byte 7: 'x' is not"},
 		{"too many brackets", strings.Repeat("[", 60000), at + "1, at byte 10001: '[' is not"},
+		{"no UTF-8 at first", "\xff{}", at + "1, at byte 1: invalid UTF-8."},
 		{"no UTF-8", "{\n\"a\":\"\ufffd\xff\"}", at + "2, at byte 9: invalid UTF-8."},
 		{"twice, once escaped", `{"a":1,"\u0061":1}`, `malformed_json: The field "a" appears`},
 		{"the first one given twice", `{"z":1,"z":1,"a":1,"a":1}`, `malformed_json: The field "z"`},
