@@ -1,6 +1,5 @@
 // Makes a request of what a form holds, and sends it once or until a status comes. Nothing here draws.
-import { checkServer, measure, second, strikesToBan } from './limits.js'
-
+import { checkServer, lose, measure, second, strikesToBan } from './limits.js'
 // makeRequest takes the values of the fields, and the query and the headers that a mistake adds.
 export function makeRequest({ path, method, inputs }, values, key, extras) {
   const query = new URLSearchParams(extras?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
@@ -21,20 +20,21 @@ const unsure = 'The request may have been carried out: list the records before y
 // retryAt) or a failure in words (isStopped, isGone). Others add plan, sentAt, count, note and isMissed.
 export async function call({ target, url, ...options }, stop) {
   const start = Date.now(), sent = { method: options.method, target }
+  const key = options.headers.Authorization?.slice('Bearer '.length) ?? ''
   try {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(30_000)])
     const response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal })
     const { status, statusText, headers } = response
     const body = await response.clone().json().catch(() => response.text())
-    const key = options.headers.Authorization?.slice('Bearer '.length) ?? ''
     const reading = measure(key, { headers, body }), wait = Number(headers.get('Retry-After'))
     const retryAt = wait && Date.now() + 1000 * wait, took = Math.max(1, Date.now() - start)
     return { ...sent, status, statusText, headers: [...headers], body, took, reading, retryAt }
   } catch (error) {
     const isRead = sent.method === 'GET', slow = 'It took more than 30 seconds. '
     const why = { AbortError: 'You stopped waiting. ', TimeoutError: slow }[error.name]
+    const isGone = !why && !await checkServer()
+    if (!isGone) lose(key)
     if (why) return { ...sent, isStopped: stop.aborted, failure: why + (isRead ? '' : unsure) }
-    const isGone = !await checkServer()
     return { ...sent, isGone, failure: isGone ? gone : isRead ? lost : unsure }
   }
 }

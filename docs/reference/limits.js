@@ -16,7 +16,7 @@ function keep(news) {
   newReading.dispatchEvent(new Event('change'))
 }
 // A reading is what the last response with a key told: its state is "open", "wait" or "banned" while all is
-// refused, or "unauthorized" after a 401. reading returns one that still holds, whole, or null.
+// refused, "unauthorized" after a 401, or "unsure". reading returns one that still holds, whole, or null.
 export function reading(key) {
   const last = readings[key] ?? null
   return last?.until > Date.now() || last?.state === 'unauthorized' ? last : null
@@ -41,6 +41,11 @@ export function measure(key, { headers, body }) {
   const news = { limit, left, state, since, until, minuteEnd, strikes, struck }
   keep({ ...readings, [key]: news })
   return news
+}
+// lose makes the count unsure, as a request without a response may have been counted.
+export function lose(key) {
+  if (!key || ['wait', 'banned', 'unauthorized'].includes(reading(key)?.state)) return
+  keep({ ...readings, [key]: { ...readings[key], state: 'unsure', until: Date.now() + minute * 1000 } })
 }
 // checkServer returns whether the server can be reached. One that was restarted begins every window anew.
 export async function checkServer() {

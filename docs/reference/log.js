@@ -1,6 +1,5 @@
 // The recent requests, of which equal ones in a row are one. The session keeps them for a reload.
 import { recall, remember } from './settings.js'
-
 // Each has the operation's id, the values and extras of its fields, its entry, and how many times it came.
 export let requests = recall('sessionStorage', 'requests') ?? []
 export const newRequest = new EventTarget()

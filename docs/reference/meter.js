@@ -19,6 +19,7 @@ function drawMeter() {
     gone: ['No server', 'Start the server again'],
     unknown: [key && plan, perMinute ? `${printNumber(perMinute)} per ${period}` : ''],
     unauthorized: [key ? 'Unknown key' : plan, ''],
+    unsure: ['Requests left', 'known from the next response'],
     open: [count, `resets in ${time}`],
     wait: [`Wait ${time}`, isShort ? strike : 'Other keys work'],
     banned: [`Banned for ${time}`, 'Other keys work'],

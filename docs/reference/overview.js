@@ -58,7 +58,7 @@ function drawFirst() {
     run.hidden = ['banned', 'unauthorized'].includes(state)
     setText(many, nameUntil(nextStatus()))
     const at = left >= 0 ? `at request ${printNumber(left + 1)}` : ''
-    setText(cost, state === 'wait' ? `${strikesToBan} strikes` : at)
+    setText(cost, { wait: `${strikesToBan} strikes`, unsure: '' }[state] ?? at)
   }, [newReading, 'change'], [changes, 'key'])
   const isHere = ({ operationId }) => panels.has(operationId)
   react(() => list.replaceChildren(...requests.filter(isHere).map(drawRequest)), [newRequest, 'change'])

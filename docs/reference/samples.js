@@ -1,12 +1,10 @@
 // The same request in other languages, ready to run.
-
 // literal quotes a text; several lines stay lines, unless they hold what is special in the language.
 const literal = (text, mark, special) =>
   text.includes('\n') && !special.test(text) ? mark + text + mark : JSON.stringify(text)
-const object = headers => JSON.stringify(headers, null, 2).replaceAll('\n', '\n  ')
+const object = value => JSON.stringify(value, null, 2).replaceAll('\n', '\n  ')
 // asObject writes JavaScript, and asStringify a body as an object, unless JSON.stringify would change it.
-const asObject = value => JSON.stringify(value, null, 2).replace(/^( *)"([a-z]\w*)":/gim, '$1$2:')
-  .replaceAll('\n', '\n  ')
+const asObject = value => object(value).replace(/^( *)"([a-z]\w*)":/gim, '$1$2:')
 function asStringify(body) {
   const compact = text => text.replace(/\s/g, '')
   try {
