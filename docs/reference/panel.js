@@ -8,7 +8,6 @@ import { isReachable, isWaiting, newReading, planOf, strikesToBan } from './limi
 import { log } from './log.js'
 import { drawExample, drawRefusal, drawResponse, outcomeOf } from './response.js'
 import { changes, period, settings } from './settings.js'
-
 let lastTouch = 0 // when the reader last did something: an outcome comes into view unless they went on
 for (const event of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
   addEventListener(event, ({ timeStamp }) => { lastTouch = timeStamp }, { passive: true })
@@ -102,6 +101,7 @@ export class Panel {
     const send = () => this.sendOnce(key, signal), showEntry = entry => wait(answered(entry))
     const timer = setInterval(() => this.render(), 100)
     wait(this.state)
+    if (until) this.reveal(this.answer.firstChild)
     const entry = await (until ? repeat(send, { until, signal, show: showEntry }) : send())
     clearInterval(timer)
     if (wanted && !until && entry.status !== wanted)
