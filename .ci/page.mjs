@@ -329,7 +329,8 @@ const journeys = {
     check('a key of demo is gone', [await key.inputValue(), await meter.innerText()], ['', ''])
     await key.fill('wrong')
     await send(first, '401 Unauthorized')
-    await page.locator('header:has([aria-invalid=true])', { hasText: 'Unknown key' }).waitFor()
+    await press(first, 'Paste your key')
+    await page.locator('header:has(.own[aria-invalid=true]:focus)', { hasText: 'Unknown key' }).waitFor()
     await key.fill('only-mine')
     await send(first, '200 OK')
     check('its limit, but not itself, is shown', await page.locator('body').innerText(),

@@ -2,7 +2,6 @@
 import { announce, button, el, printNumber, react } from './draw.js'
 import { samples } from './samples.js'
 import { changes, choose, demoOf, settings } from './settings.js'
-
 const tokens = /("(?:[^"\\\n]|\\.)*"|'[^']*'|`[^`]*`|-?\b\d[\d.eE+-]*\b|\b(?:true|false|null)\b)/
 const kindOf = (token, rest) => /^[\d-]/.test(token) ? 'number' : /^[tfn]/.test(token) ? 'word'
   : rest.startsWith(':') ? 'name' : 'text'

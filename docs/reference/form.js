@@ -4,7 +4,6 @@ import { printJSON } from './code.js'
 import { examplesOf, rangeOf, resolve } from './description.js'
 import { $, all, el, setText } from './draw.js'
 import { recall, remember } from './settings.js'
-
 export const canBeSent = key => !/[^!-~]/.test(key)
 export class Fields {
   extras = undefined // of the request, what a mistake adds that no field can hold

@@ -2,7 +2,6 @@
 import { api, limitHeaders } from './description.js'
 import { capitalize } from './draw.js'
 import { demoKeys, demoOf, minute, recall, remember } from './settings.js'
-
 export const strikesToBan = 10, second = minute * 1000 / 60 // one of the limits, in milliseconds
 export const limitsOf = key => ({ ...api.info['x-plans'][demoOf(key)?.plan], ...demoOf(key) })
 export const planOf = key => demoOf(key) ? capitalize(demoOf(key).plan) : key ? 'Your key' : 'No key'

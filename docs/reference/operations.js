@@ -4,7 +4,6 @@ import { api, contentOf, examplesOf, fieldsOf, limitHeaders, operations, ownStat
 import { drawJSON } from './code.js'
 import { button, drawMethod, drawPill, drawStatus, el, inline, link, prose } from './draw.js'
 import { Panel, panels } from './panel.js'
-
 const drawLabels = ({ deprecated, 'x-stability': stability }) => [deprecated && 'deprecated', stability]
   .filter(Boolean).flatMap(text => [' ', drawPill(text, text === stability ? 'new' : 'odd')])
 export const drawFields = fields => el('ul', { class: 'fields' }, ...fields.map(field => {

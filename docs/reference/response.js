@@ -1,8 +1,8 @@
 // Draws what came of a request or, before there is one, an example: a line with the status, and the rest.
 import { drawCopy, drawJSON, printJSON } from './code.js'
 import { headerNames, operationAt } from './description.js'
-import { button, drawPill, el, inline, link } from './draw.js'
-
+import { $, button, drawPill, el, inline, link } from './draw.js'
+import { demoKeys } from './settings.js'
 export const outcomeOf = ({ isStopped, isMissed, status }) =>
   isStopped || isMissed ? 'odd' : status < 400 ? 'good' : 'bad'
 const printTook = ms => ms < 1000 ? `${ms}\xa0ms` : `${(ms / 1000).toFixed(1)}\xa0s`
@@ -20,6 +20,9 @@ const printHeader = (name, value) => name !== 'X-RateLimit-Reset' ? value
   : `${value} (${new Date(1000 * value).toLocaleTimeString('en-GB')})`
 const drawHeaders = pairs => el('dl', {}, ...pairs.flatMap(([name, value]) =>
   [el('dt', {}, name), el('dd', {}, printHeader(name, value))]))
+const toKey = () => ($('.own:not([hidden])') ?? $('#key')).focus()
+const drawNoKey = () => el('p', {}, button('Paste your key', toKey),
+  ` at the top of the page${demoKeys.length ? ', or choose a demo key' : ''}.`)
 // drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
 export function drawResponse(entry, { isRecalled, advice, turnTo, goTo }) {
   const { failure, isStopped, status, statusText, headers, body, took, count, note, sentAt, plan } = entry
@@ -27,6 +30,7 @@ export function drawResponse(entry, { isRecalled, advice, turnTo, goTo }) {
     ...isRecalled ? [`sent at ${sentAt}`, plan] : []]
   const text = isStopped ? 'Stopped' : failure ? 'No response' : `${status} ${statusText}`
   const head = drawPill(text, outcomeOf(entry))
+  const hint = status === 401 && plan !== 'Unknown key' ? [drawNoKey()] : [] // that of a trial
   if (!status) return [drawLine(head, words), ...drawText(failure), advice]
   const named = new Headers(headers), ends = [drawCopy('the response', () => printJSON(body))]
   const page = named.get('link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
@@ -35,7 +39,7 @@ export function drawResponse(entry, { isRecalled, advice, turnTo, goTo }) {
   if (target) ends.unshift(Object.assign(link(operationId, summary), { onclick: () => goTo(target) }))
   const described = headerNames.filter(name => named.has(name))
   const others = headers.filter(([name]) => !described.some(other => other.toLowerCase() === name))
-  return [drawLine(head, words, ...ends), advice, ...drawText(note), ...drawBody(body),
+  return [drawLine(head, words, ...ends), advice, ...hint, ...drawText(note), ...drawBody(body),
     drawHeaders(described.map(name => [name, named.get(name)])),
     el('details', { class: 'others' }, el('summary', {}, 'Other headers'), drawHeaders(others))]
 }
