@@ -4,7 +4,6 @@ import { canBeSent } from './form.js'
 import { checkServer, isReachable, isWaiting, limitsOf, newReading, planOf, reading, strikesToBan }
   from './limits.js'
 import { changes, minute, period, settings } from './settings.js'
-
 let ticking, wasWaiting = isWaiting(settings.key)
 function drawMeter() {
   const { key } = settings, waiting = isWaiting(key), last = reading(key)

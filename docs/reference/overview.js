@@ -9,7 +9,6 @@ import { drawFields } from './operations.js'
 import { Panel, panels } from './panel.js'
 import { outcomeOf } from './response.js'
 import { changes, choose, demoKeys, period, settings } from './settings.js'
-
 const { headers, parameters, responses, schemas, securitySchemes } = api.components
 const { Deprecation, NextLink, SuccessorLink, Sunset } = headers
 const asFields = headers => Object.entries(headers).map(([name, header]) =>

@@ -154,7 +154,7 @@ export class Panel {
     const { kind, entry, fault, isRecalled } = shown, { answer, notice, advice } = this
     const hadFocus = answer.contains(document.activeElement)
     const turnTo = page => this.setValues(Object.fromEntries(page)).run()
-    const goTo = ({ operation, values }) => panels.get(operation.operationId).setValues(values).run()
+    const goTo = ({ operation, values = {} }) => panels.get(operation.operationId).setValues(values).run()
     this.shown = shown
     answer.className = `answer ${entry ? outcomeOf(entry) : fault ? 'bad' : kind}`
     answer.replaceChildren(...{

@@ -5,7 +5,6 @@ import './meter.js'
 import { drawGroup } from './operations.js'
 import { drawOverview } from './overview.js'
 import { changes, choose, demoKeys, demoOf, settings } from './settings.js'
-
 const groups = api.tags.filter(tag => tag['x-parent']).map(drawGroup)
 $('nav').append(drawOverview(), ...groups.flatMap(({ entry }) => entry))
 $('main').append(...groups.map(({ section }) => section))

@@ -1,6 +1,6 @@
 // Draws what came of a request or, before there is one, an example: a line with the status, and the rest.
 import { drawCopy, drawJSON, printJSON } from './code.js'
-import { headerNames, operationAt } from './description.js'
+import { headerNames, operationAt, operations } from './description.js'
 import { $, button, drawPill, el, inline, link } from './draw.js'
 import { demoKeys } from './settings.js'
 export const outcomeOf = ({ isStopped, isMissed, status }) =>
@@ -31,12 +31,16 @@ export function drawResponse(entry, { isRecalled, advice, turnTo, goTo }) {
   const text = isStopped ? 'Stopped' : failure ? 'No response' : `${status} ${statusText}`
   const head = drawPill(text, outcomeOf(entry))
   const hint = status === 401 && plan !== 'Unknown key' ? [drawNoKey()] : [] // that of a trial
-  if (!status) return [drawLine(head, words), ...drawText(failure), advice]
+  const lead = (to, { operationId, summary } = to.operation) =>
+    Object.assign(link(operationId, summary), { onclick: () => goTo(to) })
+  const list = operations.find(({ method, path }) => method === 'GET' && entry.target.startsWith(path))
+  const leads = list && entry.method !== 'GET' && !entry.isGone ? [' ', lead({ operation: list })] : []
+  if (!status) return [drawLine(head, words), el('p', {}, failure, ...leads), advice]
   const named = new Headers(headers), ends = [drawCopy('the response', () => printJSON(body))]
   const page = named.get('link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
-  const target = operationAt(named.get('location') ?? ''), { operationId, summary } = target?.operation ?? {}
+  const target = operationAt(named.get('location') ?? '')
   if (page) ends.unshift(button('Next page', () => turnTo(new URLSearchParams(page)), 'next link'))
-  if (target) ends.unshift(Object.assign(link(operationId, summary), { onclick: () => goTo(target) }))
+  if (target) ends.unshift(lead(target))
   const described = headerNames.filter(name => named.has(name))
   const others = headers.filter(([name]) => !described.some(other => other.toLowerCase() === name))
   return [drawLine(head, words, ...ends), advice, ...hint, ...drawText(note), ...drawBody(body),
