@@ -326,7 +326,7 @@ const journeys = {
     writeFileSync(keys, '[{"key": "only-mine", "plan": "enterprise", "perMinute": 4, "perDay": 1000}]')
     const { url, stop } = await start('localhost:0', ...flags), page = await open({ url })
     const first = page.locator('#first'), key = page.locator('.own'), meter = page.locator('.meter')
-    check('a key of demo is gone', [await key.inputValue(), await meter.innerText()], ['', ''])
+    check('a key of demo is gone', [await key.inputValue(), await meter.innerText()], ['', 'No key'])
     await key.fill('wrong')
     await send(first, '401 Unauthorized')
     await press(first, 'Paste your key')

@@ -16,7 +16,7 @@ function drawMeter() {
   const count = `${printNumber(left)} of ${printNumber(limit)} requests left`
   const [head, rest] = {
     gone: ['No server', 'Start the server again'],
-    unknown: [key && plan, perMinute ? `${printNumber(perMinute)} per ${period}` : ''],
+    unknown: [plan, perMinute ? `${printNumber(perMinute)} per ${period}` : ''],
     unauthorized: [key ? 'Unknown key' : plan, ''],
     unsure: ['Requests left', 'known from the next response'],
     open: [count, `resets in ${time}`],
