@@ -645,17 +645,18 @@ func page[T entity](q query, records []*record[T]) ([]*record[T], map[string]str
 		return records, nil
 	}
 	records = records[:q.limit]
-	next := q.url.Query() // keeps the filters
+	next := maps.Clone(q.values) // keeps the filters
 	next.Set("after", strconv.FormatInt(records[q.limit-1].value.id(), 10))
 	next.Set("limit", strconv.FormatInt(q.limit, 10))
-	link := fmt.Sprintf(`<%s?%s>; rel="next"`, q.url.Path, next.Encode())
+	link := fmt.Sprintf(`<%s?%s>; rel="next"`, q.path, next.Encode())
 	return records, map[string]string{"Link": link}
 }
 
 // A query is what a request for a list asks for: at most limit records, with greater ids than
 // after. A filter is zero if it was left out.
 type query struct {
-	url          *url.URL
+	path         string
+	values       url.Values // the parameters as they were sent
 	limit, after int64
 	status       PetStatus
 	categoryID   int64
@@ -664,13 +665,13 @@ type query struct {
 
 // readQuery reads the query parameters of a request for a list that has the given filters.
 func readQuery(r *http.Request, filters ...string) query {
-	q := query{url: r.URL}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	q := query{path: r.URL.Path, values: values}
 	refuse := func(format string, args ...any) {
 		if q.err == nil {
 			q.err = newError(invalidParameter, format, args...)
 		}
 	}
-	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		refuse("The query must consist of percent-encoded name=value pairs joined by &.")
 	}
