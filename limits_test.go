@@ -41,9 +41,15 @@ func ratesOf(resp *http.Response) rates {
 	}
 }
 
-// expectRates sends a number of requests, each after a wait, and compares what the last response
+// expectAfter waits, sends a request, and compares what its response says of the limits.
+func (s *service) expectAfter(wait time.Duration, want rates, header ...string) {
+	s.t.Helper()
+	s.expectLast(1, wait, want, header...)
+}
+
+// expectLast sends a number of requests, each after a wait, and compares what the last response
 // says of the limits.
-func (s *service) expectRates(count int, wait time.Duration, want rates, header ...string) {
+func (s *service) expectLast(count int, wait time.Duration, want rates, header ...string) {
 	s.t.Helper()
 	var got rates
 	for range count {
@@ -55,50 +61,52 @@ func (s *service) expectRates(count int, wait time.Duration, want rates, header 
 	}
 }
 
+const tick = time.Nanosecond // the shortest time there is
+
 func TestWindows(t *testing.T) {
 	inFakeTime(t, "begin with the first request after the one before", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 60, 1000)})
-		s.expectRates(1, 7*time.Second, rates{status: 200, limit: 60, left: 59, reset: 60})
-		s.expectRates(1, time.Minute-1, rates{status: 200, limit: 60, left: 58, reset: 1})
-		s.expectRates(1, 1, rates{status: 200, limit: 60, left: 59, reset: 60})
-		s.expectRates(1, 7*time.Minute, rates{status: 200, limit: 60, left: 59, reset: 60})
+		s.expectAfter(7*time.Second, rates{status: 200, limit: 60, left: 59, reset: 60})
+		s.expectAfter(time.Minute-tick, rates{status: 200, limit: 60, left: 58, reset: 1})
+		s.expectAfter(tick, rates{status: 200, limit: 60, left: 59, reset: 60})
+		s.expectAfter(7*time.Minute, rates{status: 200, limit: 60, left: 59, reset: 60})
 		s = newService(t, Options{Keys: keysFile(t, 1, 1)})
-		s.expectRates(1, 7*time.Hour, rates{status: 200, limit: 1, reset: 86400})
-		s.expectRates(1, 24*time.Hour-1, rates{status: 429, limit: 1, reset: 1, retry: 1})
-		s.expectRates(1, 1, rates{status: 200, limit: 1, reset: 86400})
+		s.expectAfter(7*time.Hour, rates{status: 200, limit: 1, reset: 86400})
+		s.expectAfter(24*time.Hour-tick, rates{status: 429, limit: 1, reset: 1, retry: 1})
+		s.expectAfter(tick, rates{status: 200, limit: 1, reset: 86400})
 	})
 	inFakeTime(t, "what one refuses costs nothing of the other", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 2)})
-		s.expectRates(10, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
-		s.expectRates(1, time.Minute, rates{status: 200, limit: 2, reset: 86340})
+		s.expectLast(10, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
+		s.expectAfter(time.Minute, rates{status: 200, limit: 2, reset: 86340})
 		s = newService(t, Options{Keys: keysFile(t, 100, 30)})
-		s.expectRates(30, 0, rates{status: 200, limit: 30, reset: 86400})
-		s.expectRates(1, 24*time.Hour-1, rates{status: 429, limit: 30, reset: 1, retry: 1})
-		s.expectRates(100, 0, rates{status: 429, limit: 30, reset: 1, retry: 1})
-		s.expectRates(1, 1, rates{status: 200, limit: 30, left: 29, reset: 86400})
+		s.expectLast(30, 0, rates{status: 200, limit: 30, reset: 86400})
+		s.expectAfter(24*time.Hour-tick, rates{status: 429, limit: 30, reset: 1, retry: 1})
+		s.expectLast(100, 0, rates{status: 429, limit: 30, reset: 1, retry: 1})
+		s.expectAfter(tick, rates{status: 200, limit: 30, left: 29, reset: 86400})
 	})
 	inFakeTime(t, "the one with fewer left, or a later end, is in the headers", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 40, 60)})
-		s.expectRates(40, 0, rates{status: 200, limit: 40, reset: 60})
-		s.expectRates(1, time.Minute, rates{status: 200, limit: 60, left: 19, reset: 86340})
+		s.expectLast(40, 0, rates{status: 200, limit: 40, reset: 60})
+		s.expectAfter(time.Minute, rates{status: 200, limit: 60, left: 19, reset: 86340})
 		s = newService(t, Options{Keys: keysFile(t, 1, 2)})
-		s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 60})
-		s.expectRates(1, 24*time.Hour-30*time.Second, rates{status: 200, limit: 1, reset: 60})
-		s.expectRates(1, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
+		s.expectAfter(0, rates{status: 200, limit: 1, reset: 60})
+		s.expectAfter(24*time.Hour-30*time.Second, rates{status: 200, limit: 1, reset: 60})
+		s.expectAfter(0, rates{status: 429, limit: 1, reset: 60, retry: 60})
 	})
 	inFakeTime(t, "end after times that are rounded up to a second", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 2, 1000)})
-		s.expectRates(1, 1, rates{status: 200, limit: 2, left: 1, reset: 61})
-		s.expectRates(1, time.Second-1, rates{status: 200, limit: 2, reset: 60})
-		s.expectRates(1, 1, rates{status: 429, limit: 2, reset: 60, retry: 59})
-		s.expectRates(1, 59*time.Second-1, rates{status: 429, limit: 2, reset: 1, retry: 1})
+		s.expectAfter(tick, rates{status: 200, limit: 2, left: 1, reset: 61})
+		s.expectAfter(time.Second-tick, rates{status: 200, limit: 2, reset: 60})
+		s.expectAfter(tick, rates{status: 429, limit: 2, reset: 60, retry: 59})
+		s.expectAfter(59*time.Second-tick, rates{status: 429, limit: 2, reset: 1, retry: 1})
 	})
 	inFakeTime(t, "with a minute of 2 s, that of the keyless too, but no day", func(t *testing.T) {
 		s := newService(t, Options{Minute: 2 * time.Second, Keys: keysFile(t, 1, 2)})
-		s.expectRates(2, 0, rates{status: 429, limit: 1, reset: 2, retry: 2})
-		s.expectRates(61, 0, rates{status: 429, limit: 60, reset: 2, retry: 2}, "X-API-Key")
-		s.expectRates(1, 2*time.Second, rates{status: 200, limit: 2, reset: 86398})
-		s.expectRates(1, 0, rates{status: 401, limit: 60, left: 59, reset: 2}, "X-API-Key")
+		s.expectLast(2, 0, rates{status: 429, limit: 1, reset: 2, retry: 2})
+		s.expectLast(61, 0, rates{status: 429, limit: 60, reset: 2, retry: 2}, noKey)
+		s.expectAfter(2*time.Second, rates{status: 200, limit: 2, reset: 86398})
+		s.expectAfter(0, rates{status: 401, limit: 60, left: 59, reset: 2}, noKey)
 	})
 	// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time
 	// that has a reading of it. Such a time differs from itself rounded to 0.
@@ -187,7 +195,7 @@ func TestCounting(t *testing.T) {
 		equal(t, "left of 100,000", 19_999, ratesOf(s.do("GET /pets", "")).left)
 	})
 	inFakeTime(t, "the keyless together, in a minute of the Free plan, no ban", func(t *testing.T) {
-		s, wrong := newService(t, Options{}), "X-API-Key: wrong"
+		s, wrong := newService(t, Options{}), "X-API-Key: x"
 		for i := range 60 {
 			r := httptest.NewRequest("GET", "/pets", nil)
 			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", i)
@@ -195,63 +203,63 @@ func TestCounting(t *testing.T) {
 			equal(t, "left for "+r.RemoteAddr, 59-i, ratesOf(s.exchange(r)).left)
 		}
 		equal(t, "accounts, of the demo keys", 4, len(s.limits.accounts))
-		s.expectRates(59, time.Second, rates{status: 429, limit: 60, reset: 1, retry: 1}, wrong)
-		s.expect("GET /pets", "", 429, "rate_limited: The limit of 60 requests per minute ", wrong)
+		s.expectLast(59, time.Second, rates{status: 429, limit: 60, reset: 1, retry: 1}, wrong)
+		s.expectError("GET /pets", "", "rate_limited", "The limit of 60 requests", wrong)
 		s.expect("GET /categories?after=4", "", 200, "[]") // a valid key passes
-		s.expectRates(1, time.Second, rates{status: 401, limit: 60, left: 59, reset: 60}, wrong)
+		s.expectAfter(time.Second, rates{status: 401, limit: 60, left: 59, reset: 60}, wrong)
 	})
 }
 
 func TestBan(t *testing.T) {
 	inFakeTime(t, "the tenth strike in a minute bans its key for five", func(t *testing.T) {
 		s, free := newService(t, Options{}), "X-API-Key: demo-free"
-		s.expectRates(60, 0, rates{status: 200, limit: 60, reset: 60}, free)
-		s.expectRates(9, time.Second, rates{status: 429, limit: 60, reset: 51, retry: 51}, free)
-		s.expectRates(1, time.Second, rates{status: 403, limit: 60, reset: 300, retry: 300}, free)
-		s.expectRates(1, 0, rates{status: 200, limit: 5000, left: 4999, reset: 60})
-		s.expectRates(1, 5*time.Minute-1, rates{status: 403, limit: 60, reset: 1, retry: 1}, free)
-		s.expectRates(1, 1, rates{status: 200, limit: 60, left: 59, reset: 60}, free)
+		s.expectLast(60, 0, rates{status: 200, limit: 60, reset: 60}, free)
+		s.expectLast(9, time.Second, rates{status: 429, limit: 60, reset: 51, retry: 51}, free)
+		s.expectAfter(time.Second, rates{status: 403, limit: 60, reset: 300, retry: 300}, free)
+		s.expectAfter(0, rates{status: 200, limit: 5000, left: 4999, reset: 60})
+		s.expectAfter(5*time.Minute-tick, rates{status: 403, limit: 60, reset: 1, retry: 1}, free)
+		s.expectAfter(tick, rates{status: 200, limit: 60, left: 59, reset: 60}, free)
 	})
 	inFakeTime(t, "no strike outlives its minute or the ban", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
 		for range 2 {
-			s.expectRates(1, time.Minute, rates{status: 200, limit: 1, reset: 60})
-			s.expectRates(9, time.Second, rates{status: 429, limit: 1, reset: 51, retry: 51})
+			s.expectAfter(time.Minute, rates{status: 200, limit: 1, reset: 60})
+			s.expectLast(9, time.Second, rates{status: 429, limit: 1, reset: 51, retry: 51})
 		}
-		s.expectRates(300, time.Second, rates{status: 403, limit: 1, reset: 1, retry: 1})
-		s.expectRates(1, time.Second, rates{status: 200, limit: 1, reset: 60})
-		s.expectRates(9, time.Second, rates{status: 429, limit: 1, reset: 51, retry: 51})
+		s.expectLast(300, time.Second, rates{status: 403, limit: 1, reset: 1, retry: 1})
+		s.expectAfter(time.Second, rates{status: 200, limit: 1, reset: 60})
+		s.expectLast(9, time.Second, rates{status: 429, limit: 1, reset: 51, retry: 51})
 	})
 	inFakeTime(t, "of the refusals within a second, one is a strike", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
-		s.expectRates(1000, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
-		s.expectRates(16, 999*time.Millisecond, // every other one is a strike
+		s.expectLast(1000, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
+		s.expectLast(16, 999*time.Millisecond, // every other one is a strike
 			rates{status: 429, limit: 1, reset: 45, retry: 45})
-		s.expectRates(1, time.Second, rates{status: 403, limit: 1, reset: 301, retry: 300})
+		s.expectAfter(time.Second, rates{status: 403, limit: 1, reset: 301, retry: 300})
 	})
 	inFakeTime(t, "nine requests a minute of a used-up day are not too many", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1)})
-		s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 86400})
-		s.expectRates(9000, 7*time.Second, rates{status: 429, limit: 1, reset: 23400, retry: 23400})
+		s.expectAfter(0, rates{status: 200, limit: 1, reset: 86400})
+		s.expectLast(9000, 7*time.Second, rates{status: 429, limit: 1, reset: 23400, retry: 23400})
 	})
 	inFakeTime(t, "its end is the day's if that is used up and ends later", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1)})
-		s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 86400})
-		s.expectRates(10, time.Second, rates{status: 403, limit: 1, reset: 86390, retry: 86390})
-		s.expectRates(1, 86390*time.Second-1, rates{status: 429, limit: 1, reset: 1, retry: 1})
-		s.expectRates(1, 1, rates{status: 200, limit: 1, reset: 86400})
-		s.expectRates(1, 86380*time.Second, rates{status: 429, limit: 1, reset: 20, retry: 20})
-		s.expectRates(9, time.Second, rates{status: 403, limit: 1, reset: 300, retry: 300})
-		s.expectRates(1, 5*time.Minute, rates{status: 200, limit: 1, reset: 86400})
+		s.expectAfter(0, rates{status: 200, limit: 1, reset: 86400})
+		s.expectLast(10, time.Second, rates{status: 403, limit: 1, reset: 86390, retry: 86390})
+		s.expectAfter(86390*time.Second-tick, rates{status: 429, limit: 1, reset: 1, retry: 1})
+		s.expectAfter(tick, rates{status: 200, limit: 1, reset: 86400})
+		s.expectAfter(86380*time.Second, rates{status: 429, limit: 1, reset: 20, retry: 20})
+		s.expectLast(9, time.Second, rates{status: 403, limit: 1, reset: 300, retry: 300})
+		s.expectAfter(5*time.Minute, rates{status: 200, limit: 1, reset: 86400})
 	})
 	inFakeTime(t, "with a minute of 2 s, it and the strikes shrink", func(t *testing.T) {
 		s := newService(t, Options{Minute: 2 * time.Second, Keys: keysFile(t, 1, 1000)})
-		s.expectRates(1, 0, rates{status: 200, limit: 1, reset: 2})
-		s.expectRates(18, 33*time.Millisecond, // every other one is a strike
+		s.expectAfter(0, rates{status: 200, limit: 1, reset: 2})
+		s.expectLast(18, 33*time.Millisecond, // every other one is a strike
 			rates{status: 429, limit: 1, reset: 2, retry: 2})
-		s.expectRates(1, 34*time.Millisecond, rates{status: 403, limit: 1, reset: 11, retry: 10})
-		s.expectRates(1, 10*time.Second-1, rates{status: 403, limit: 1, reset: 1, retry: 1})
-		s.expectRates(1, 1, rates{status: 200, limit: 1, reset: 3})
+		s.expectAfter(34*time.Millisecond, rates{status: 403, limit: 1, reset: 11, retry: 10})
+		s.expectAfter(10*time.Second-tick, rates{status: 403, limit: 1, reset: 1, retry: 1})
+		s.expectAfter(tick, rates{status: 200, limit: 1, reset: 3})
 	})
 }
 

@@ -244,8 +244,8 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 		httpServer(s.Server).Handler.ServeHTTP(w, r)
 		return w
 	}
-	s := newService(t, Options{Verbose: true})
 	t.Run("is localhost, a name under it or an address", func(t *testing.T) {
+		s := newService(t, Options{})
 		for host, status := range map[string]int{
 			"localhost": 200, "LOCALHOST:1": 200, "app.localhost": 200, "a.Localhost:80": 200,
 			"127.0.0.1:8080": 200, "192.0.2.1": 200, "[::1]": 200, "[2001:db8::1]:80": 200,
@@ -256,11 +256,12 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 		}
 	})
 	t.Run("a 421 comes before the API, and is logged", func(t *testing.T) {
-		s.t = t
+		s := newService(t, Options{Verbose: true})
 		w := get(s, "//x", "evil.example")
 		equal(t, "status", 421, w.Code)
-		equal(t, "body", "wrong_host: With the demo keys, this server serves only localhost and "+
-			"IP addresses; use http://localhost, or start it with -keys.", errorIn(w.Body.Bytes()))
+		equal(t, "error", Error{"wrong_host", "With the demo keys, this server serves only " +
+			"localhost and IP addresses; use http://localhost, or start it with -keys.", 421},
+			errorIn(w.Body))
 		equal(t, "header", http.Header{"Cache-Control": {"no-store"},
 			"Content-Type": {"application/json"}}, w.Header())
 		contains(t, "the log", s.log.String(), `GET "//x" 421 wrong_host `)

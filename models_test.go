@@ -9,14 +9,12 @@ import (
 	"testing"
 )
 
-// A fault is told by its place or its field, and of several each time the same one is.
-func TestFaultOfABody(t *testing.T) {
-	s := newService(t, Options{})
-	const at = "malformed_json: The JSON is malformed on line "
-	for _, test := range []struct{ rule, body, want string }{
-		{"nothing", " \n", "malformed_json: The JSON is empty; it must be a value such as {}."},
-		{"an array", `[{"name":"x"}]`, "malformed_json: The JSON must be a single object."},
-		{"an early end", `{"name":"x"`, "malformed_json: The JSON ends too early; send all of it."},
+func TestMalformedJSON(t *testing.T) {
+	const at = "The JSON is malformed on line "
+	for _, test := range []struct{ rule, body, message string }{
+		{"nothing", " \n", "The JSON is empty; it must be a value such as {}."},
+		{"an array", `[{"name":"x"}]`, "The JSON must be a single object."},
+		{"an early end", `{"name":"x"`, "The JSON ends too early; send all of it."},
 		{"text behind the value", "{\"name\":\"x\"}\n x", at + "2, at byte 2: 'x' is not"},
 		{"a comma too many", `{"name":"x",}`, at + "1, at byte 13: '}' is not allowed there."},
 		{"typographic quotes", `{“name”:1}`, at + "1, at byte 2: '“' is not allowed there."},
@@ -26,25 +24,37 @@ func TestFaultOfABody(t *testing.T) {
 		{"too many brackets", strings.Repeat("[", 60000), at + "1, at byte 10001: '[' is not"},
 		{"no UTF-8 at first", "\xff{}", at + "1, at byte 1: invalid UTF-8."},
 		{"no UTF-8", "{\n\"a\":\"\ufffd\xff\"}", at + "2, at byte 9: invalid UTF-8."},
-		{"twice, once escaped", `{"a":1,"\u0061":1}`, `malformed_json: The field "a" appears`},
-		{"the first one given twice", `{"z":1,"z":1,"a":1,"a":1}`, `malformed_json: The field "z"`},
-		{"malformed, then twice", `{"a":1,"a":1,x}`, at + "1, at byte 14"},
-		{"twice, then unknown", `{"x":1,"name":1,"name":1}`, `malformed_json: The field "name"`},
-		{"unknown, then missing", `{"Name":"x"}`, `invalid_field: The field "Name" is unknown`},
-		{"the first of many unknown ones by name",
-			`{"i":1,"h":1,"g":1,"f":1,"e":1,"d":1,"c":1,"b":1,"":1}`,
-			`invalid_field: The field "" is unknown`},
-		{"an unknown one, shortened", `{"` + strings.Repeat("é", 30000) + `":1}`,
-			`invalid_field: The field "` + strings.Repeat("é", 40) + `" is unknown`},
-		{"missing fields as described", `{}`, "invalid_field: name is missing"},
-		{"a wrong type, then missing", `{"name":5}`, "invalid_field: name must be a string"},
-		{"types, then values", `{"name":" ","categoryId":"1","status":"gone"}`,
-			"invalid_field: categoryId must be a 64-bit integer"},
-		{"values, then references", `{"name":" ","categoryId":77}`, "invalid_field: name must be"},
+		{"a field twice, once escaped", `{"a":1,"\u0061":1}`, `The field "a" appears`},
+		{"the first field given twice", `{"z":1,"z":1,"a":1,"a":1}`, `The field "z" appears`},
+		{"malformed, then a field twice", `{"a":1,"a":1,x}`, at + "1, at byte 14"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
-			s.t = t
-			s.expect("POST /pets", test.body, 400, test.want)
+			s := newService(t, Options{})
+			s.expectError("POST /pets", test.body, "malformed_json", test.message)
+		})
+	}
+}
+
+// Of several faults, the same one is named each time.
+func TestFaultOfAField(t *testing.T) {
+	for _, test := range []struct{ rule, body, code, message string }{
+		{"twice, then unknown", `{"x":1,"name":1,"name":1}`, "malformed_json", `The field "name"`},
+		{"unknown, then missing", `{"Name":"x"}`, "invalid_field", `The field "Name" is unknown`},
+		{"the first of many unknown ones by name",
+			`{"i":1,"h":1,"g":1,"f":1,"e":1,"d":1,"c":1,"b":1,"":1}`,
+			"invalid_field", `The field "" is unknown`},
+		{"an unknown one, shortened", `{"` + strings.Repeat("é", 30000) + `":1}`,
+			"invalid_field", `The field "` + strings.Repeat("é", 40) + `" is unknown`},
+		{"missing fields as described", `{}`, "invalid_field", "name is missing"},
+		{"a wrong type, then missing", `{"name":5}`, "invalid_field", "name must be a string"},
+		{"types, then values", `{"name":" ","categoryId":"1","status":"gone"}`,
+			"invalid_field", "categoryId must be a 64-bit integer"},
+		{"values, then references", `{"name":" ","categoryId":77}`,
+			"invalid_field", "name must be"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s := newService(t, Options{})
+			s.expectError("POST /pets", test.body, test.code, test.message)
 		})
 	}
 }
@@ -62,7 +72,6 @@ func TestEarlyEnd(t *testing.T) {
 
 // A value that a field cannot have is refused, and the message says what it must be.
 func TestWrongValue(t *testing.T) {
-	s := newService(t, Options{})
 	for _, test := range []struct {
 		field, request, body, mustBe string
 		wrong                        []string // JSON, in the place of %s in the body
@@ -77,25 +86,24 @@ func TestWrongValue(t *testing.T) {
 			[]string{"null", "{}", "[true]", `"true"`, "1", "0"}},
 	} {
 		t.Run("of "+test.field, func(t *testing.T) {
-			s.t = t
+			s := newService(t, Options{})
 			for _, value := range test.wrong {
-				s.expect(test.request, fmt.Sprintf(test.body, value), 400,
-					"invalid_field: "+test.field+" must be "+test.mustBe)
+				s.expectError(test.request, fmt.Sprintf(test.body, value),
+					"invalid_field", test.field+" must be "+test.mustBe)
 			}
 		})
 	}
 }
 
 func TestNameAndDescription(t *testing.T) {
-	s := newService(t, Options{})
 	t.Run("may have 200 and 2000 characters, of any size", func(t *testing.T) {
-		s.t = t
+		s := newService(t, Options{})
 		text := `"name":"` + strings.Repeat("é", 200) +
 			`","description":"` + strings.Repeat("😀", 2000) + `"}`
 		s.expect("PUT /categories/1", "{"+text, 200, `{"id":1,`+text)
 	})
 	t.Run("come back, whatever the text", func(t *testing.T) {
-		s.t = t
+		s := newService(t, Options{})
 		for _, text := range []string{strange, `"name":" é ","description":""}`} {
 			s.expect("PUT /categories/1", `{`+text, 200, `{"id":1,`+text)
 			s.expect("GET /categories/1", "", 200, `{"id":1,`+text)
@@ -104,7 +112,7 @@ func TestNameAndDescription(t *testing.T) {
 			`{"id":1,"name":" é ","categoryId":1,"status":"available"}`)
 	})
 	t.Run("have U+FFFD in the place of a lone surrogate", func(t *testing.T) {
-		s.t = t
+		s := newService(t, Options{})
 		s.expect("PUT /categories/1", `{"name":"a\ud800b\u0041"}`, 200,
 			`{"id":1,"name":"a`+"\ufffd"+`bA"}`)
 	})
@@ -116,9 +124,8 @@ const strange = `"name":"  \t\"\\\n","description":"\u0000` + "\x7f" + `\u2028 '
 	"\ufeff\ufffd\u202e e\u0301 \u212b 👩‍👩‍👧" + `"}`
 
 func TestShipDate(t *testing.T) {
-	s := newService(t, Options{})
 	t.Run("comes back as it was sent", func(t *testing.T) {
-		s.t = t
+		s := newService(t, Options{})
 		for _, date := range []string{"2030-12-05T09:30:00.1234567890+05:45",
 			"2030-12-05T09:30:00.500Z", "2030-01-01T00:00:00-23:59", "2028-02-29T23:59:59Z"} {
 			order := `"shipDate":"` + date + `","complete":false}`
@@ -126,7 +133,7 @@ func TestShipDate(t *testing.T) {
 		}
 	})
 	t.Run("is refused if RFC 3339 or the calendar does not know it", func(t *testing.T) {
-		s.t = t
+		s := newService(t, Options{})
 		for _, date := range []string{
 			"2030-02-31T00:00:00Z", "2030-12-31T24:00:00Z", "2030-12-31T23:59:60Z", // a leap second
 			"2030-01-01T9:30:00Z", "2030-01-01T09:30:00,5Z", "2030-01-01T09:30:00.Z",
@@ -134,8 +141,8 @@ func TestShipDate(t *testing.T) {
 			"2030-01-01T00:00:00+24:00", "2030-01-01T00:00:00+01:60", "2030-01-01T00:00:00",
 			"2030-01-01", `2030-01-01T00:00:00Z\n`,
 		} {
-			s.expect("PUT /store/orders/2", `{"shipDate":"`+date+`"}`, 400,
-				"invalid_field: shipDate must be an RFC 3339 date-time such as")
+			s.expectError("PUT /store/orders/2", `{"shipDate":"`+date+`"}`,
+				"invalid_field", "shipDate must be an RFC 3339 date-time such as")
 		}
 	})
 }

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -102,24 +102,29 @@ type schema struct {
 	Default, AdditionalProperties          any
 }
 
+// A value is what a parameter or a property may be, or may not.
+type value struct {
+	json  any
+	valid bool
+}
+
 // values returns the lowest and the highest value that are described, those beyond, and those that
-// are enumerated, each with whether it is valid. The bounds of a string are those of its length.
-func (s schema) values() map[any]bool {
+// are enumerated. The bounds of a string are those of its length.
+func (s schema) values() (values []value) {
 	sized := func(size int64) any {
 		if s.Type == "string" {
 			return strings.Repeat("x", int(size))
 		}
 		return size
 	}
-	values := map[any]bool{}
 	if lowest := cmp.Or(s.Minimum, s.MinLength); lowest != nil {
-		values[sized(*lowest)], values[sized(*lowest-1)] = true, false
+		values = append(values, value{sized(*lowest), true}, value{sized(*lowest - 1), false})
 	}
 	if highest := cmp.Or(s.Maximum, s.MaxLength); highest != nil {
-		values[sized(*highest)], values[sized(*highest+1)] = true, false
+		values = append(values, value{sized(*highest), true}, value{sized(*highest + 1), false})
 	}
-	for _, value := range s.Enum {
-		values[value] = true
+	for _, text := range s.Enum {
+		values = append(values, value{text, true})
 	}
 	return values
 }
@@ -152,80 +157,80 @@ var theDescription = sync.OnceValue(func() (d description) {
 	return d
 })
 
+// checkResponse reports an error that no client should get, and a response of the API that
+// docs/openapi.json does not describe. (*service).exchange calls it for each request of every test.
+func (s *service) checkResponse(r *http.Request, w *httptest.ResponseRecorder) {
+	s.t.Helper()
+	what := fmt.Sprintf("%s %s, %d", r.Method, r.URL, w.Code)
+	if w.Code >= 400 && r.Method != "HEAD" {
+		checkError(s.t, what, w)
+	}
+	isPreflight := r.Method == "OPTIONS" && w.Code == http.StatusNoContent
+	if !isPreflight && !openPath.MatchString(r.URL.Path) {
+		checkHeaders(s.t, what, w)
+	}
+	_, pattern := s.mux.Handler(r)
+	o, found := theDescription().operations[pattern]
+	if found && r.URL.Path == path.Clean("/"+r.URL.Path) { // the mux would redirect others
+		checkDescribed(s.t, what, o, w)
+	}
+}
+
 var (
 	openPath = regexp.MustCompile(`^(/?|/healthz|/openapi\.json|/docs/[^/]*)$`)
 	// internals matches what no client should see.
 	internals = regexp.MustCompile(`json: |struct|int64|0x|\.go|/tmp|goroutine|\n`)
+	// general matches the headers that are not described for each operation.
+	general = regexp.MustCompile(
+		`^(Cache-Control|Connection|Content-(Length|Type)|Vary|Access-Control-.*)$`)
 )
 
-// checkDescribed reports a response that docs/openapi.json does not describe, or that lacks what
-// all responses of its kind have. (*service).exchange calls it for each request of every test.
-func (s *service) checkDescribed(r *http.Request, w *httptest.ResponseRecorder) {
-	s.t.Helper()
-	report := func(format string, args ...any) {
-		s.t.Helper()
-		s.t.Errorf("%s %s: status %d %s", r.Method, r.URL, w.Code, fmt.Sprintf(format, args...))
+func checkError(t testing.TB, what string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	e := errorIn(bytes.NewReader(w.Body.Bytes()))
+	equal(t, what+": body", string(encode(e))+"\n", w.Body.String())
+	equal(t, what+": type", "application/json", w.Header().Get("Content-Type"))
+	equal(t, what+": status in the body", w.Code, e.Status)
+	equal(t, what+": status of "+e.Code, statusOfCode[e.Code], w.Code)
+	if internals.MatchString(e.Message) || !strings.HasSuffix(e.Message, ".") {
+		t.Errorf("%s: %q is no sentence for a client", what, e.Message)
 	}
-	header, contentType := w.Header(), w.Header().Get("Content-Type")
-	var e Error
-	if w.Code >= 400 && r.Method != "HEAD" {
-		json.Unmarshal(w.Body.Bytes(), &e)
-		body := w.Body.String()
-		if body != string(encode(e))+"\n" || contentType != "application/json" {
-			report("has the body %q of the type %q, which is no Error", body, contentType)
-		}
-		if e.Status != w.Code || statusOfCode[e.Code] != w.Code {
-			report("has the error %s, %d: see statusOfCode", e.Code, e.Status)
-		}
-		if internals.MatchString(e.Message) || !strings.HasSuffix(e.Message, ".") {
-			report("has the message %q, which is no sentence for a client", e.Message)
-		}
-		methods := " methods " + header.Get("Allow") + "."
-		if w.Code == http.StatusMethodNotAllowed && !strings.HasSuffix(e.Message, methods) {
-			report("has the message %q, but the Allow of%s", e.Message, methods)
-		}
-	}
-	if openPath.MatchString(r.URL.Path) || r.Method == "OPTIONS" && w.Code == http.StatusNoContent {
-		return
-	}
-	for _, name := range []string{"Limit", "Remaining", "Reset"} {
-		value := header.Get("X-RateLimit-" + name)
-		if _, err := strconv.ParseUint(value, 10, 64); err != nil {
-			report("has the X-RateLimit-%s %q", name, value)
-		}
-	}
-	if w.Code == http.StatusNoContent && contentType != "" ||
-		w.Code != http.StatusNoContent && contentType != "application/json" {
-		report("has the Content-Type %q", contentType)
-	}
-	if got := header.Get("Cache-Control"); got != "no-store" {
-		report("has the Cache-Control %q, want no-store", got)
-	}
+}
 
-	_, pattern := s.mux.Handler(r)
-	o, ok := theDescription().operations[pattern]
-	if !ok || r.URL.Path != path.Clean(r.URL.Path) { // the mux would redirect that
-		return
-	}
-	described, ok := o.Responses[w.Code]
-	if !ok || e.Code != "" && !strings.Contains(described.Description, "`"+e.Code+"`: ") {
-		report("%s is not described", e.Code)
-	}
-	allowed := []string{"Cache-Control", "Content-Length", "Content-Type"}
-	if s.options.Drop != "" {
-		allowed = append(allowed, "Connection")
-	}
-	for name, p := range described.Headers {
-		allowed = append(allowed, http.CanonicalHeaderKey(name))
-		if p.Required && header.Get(name) == "" {
-			report("has no %s", name)
+// checkHeaders looks for the headers that each response of the API has.
+func checkHeaders(t testing.TB, what string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	for _, name := range []string{"Limit", "Remaining", "Reset"} {
+		value := w.Header().Get("X-RateLimit-" + name)
+		if _, err := strconv.ParseUint(value, 10, 64); err != nil {
+			t.Errorf("%s: X-RateLimit-%s is %q", what, name, value)
 		}
 	}
-	for name := range header {
-		forPages := r.Header.Get("Origin") != "" &&
-			(strings.HasPrefix(name, "Access-Control-") || name == "Vary")
-		if !forPages && !slices.Contains(allowed, name) {
-			report("has a %s, which is not described", name)
+	wantType := "application/json"
+	if w.Code == http.StatusNoContent {
+		wantType = ""
+	}
+	equal(t, what+": type", wantType, w.Header().Get("Content-Type"))
+	equal(t, what+": Cache-Control", "no-store", w.Header().Get("Cache-Control"))
+}
+
+func checkDescribed(t testing.TB, what string, o operation, w *httptest.ResponseRecorder) {
+	t.Helper()
+	described, found := o.Responses[w.Code]
+	code := errorIn(bytes.NewReader(w.Body.Bytes())).Code
+	if !found || code != "" && !strings.Contains(described.Description, "`"+code+"`: ") {
+		t.Errorf("%s %s is not described", what, code)
+	}
+	others := w.Header().Clone()
+	for name, p := range described.Headers {
+		if p.Required && others.Get(name) == "" {
+			t.Errorf("%s: there is no %s", what, name)
+		}
+		others.Del(name)
+	}
+	for name := range others {
+		if !general.MatchString(name) {
+			t.Errorf("%s: the header %s is not described", what, name)
 		}
 	}
 }
@@ -377,75 +382,80 @@ func exampleOf(pattern string, o operation, m mistake) *http.Request {
 }
 
 // Each example of a response is what the program sends on its sample data after a request as
-// described, or after the mistake that the example tells of. A GET returns that of a success
-// afterwards. The examples of an error have all codes that its description names. So the program
-// really sends each code where it is described; one that it sends elsewhere fails the test that
-// provokes it.
+// described, or after the mistake that the example tells of. The examples of a response have all
+// codes that its description names. So the program really sends each code where it is described; if
+// it sends one elsewhere, checkDescribed fails the test that gets it.
 func TestExamples(t *testing.T) {
-	namedCode := regexp.MustCompile("`(\\w+)`: ")
 	for pattern, o := range theDescription().operations {
 		for status, response := range o.Responses {
-			named, codes := map[string]bool{}, map[string]bool{}
-			for _, found := range namedCode.FindAllStringSubmatch(response.Description, -1) {
-				named[found[1]] = true
-			}
+			codes := map[any]bool{}
 			for name, example := range response.Content["application/json"].Examples {
-				t.Run(fmt.Sprint(o.OperationID, " ", status, " ", name), func(t *testing.T) {
-					m := example.Try
-					_, hasID := o.RequestBody.Content["application/json"].Schema.Properties["id"]
-					if hasID && m.Body == nil { // it is ignored
-						m.Body = map[string]any{"id": int64(math.MinInt64)}
-					}
-					r := exampleOf(pattern, o, m)
+				rule := fmt.Sprint(o.OperationID, " ", status, " ", name)
+				inFakeTime(t, rule, func(t *testing.T) {
+					r := exampleOf(pattern, o, example.Try)
 					s := provoke(t, name, r)
 					resp := s.exchange(r)
-					expectValue(t, r.Method+" "+r.URL.String(), example.Value, resp)
+					equal(t, "body", example.Value, valueIn(resp))
 					if example.Summary == "" {
 						t.Error("the example has no summary")
 					}
 					if status >= 400 {
-						codes[example.Value.(map[string]any)["code"].(string)] = true
+						codes[example.Value.(map[string]any)["code"]] = true
 						return
 					}
-					for name, described := range response.Headers {
-						got := resp.Header.Get(name)
-						if got != "" && name != "X-RateLimit-Reset" && name != "Location" {
-							equal(t, name, fmt.Sprint(described.Example), got)
-						}
-					}
+					expectExamples(t, response.Headers, resp)
 					target := cmp.Or(resp.Header.Get("Location"), r.URL.String())
-					expectValue(t, "a GET afterwards", example.Value, s.do("GET "+target, ""))
+					equal(t, "a GET afterwards", example.Value, valueIn(s.do("GET "+target, "")))
 				})
 			}
-			equal(t, fmt.Sprint(o.OperationID, ": codes of the examples of ", status), named, codes)
+			for code := range statusOfCode {
+				if strings.Contains(response.Description, "`"+code+"`: ") != codes[code] {
+					t.Errorf("%s %d: only one of description and examples has %s", o.OperationID,
+						status, code)
+				}
+			}
 		}
 	}
 }
 
-// expectValue compares the JSON of a response with an example.
-func expectValue(t *testing.T, what string, want any, resp *http.Response) {
-	t.Helper()
-	var got any
-	json.NewDecoder(resp.Body).Decode(&got)
-	equal(t, what, want, got)
+// valueIn returns the JSON of a response.
+func valueIn(resp *http.Response) (value any) {
+	json.NewDecoder(resp.Body).Decode(&value)
+	return value
+}
+
+// expectExamples expects that the headers of a response are the examples of them, but for two whose
+// values depend on the time and on the kind of a record.
+func expectExamples(t *testing.T, headers map[string]parameter, resp *http.Response) {
+	for name, described := range headers {
+		got, varies := resp.Header.Get(name), name == "X-RateLimit-Reset" || name == "Location"
+		if got != "" && described.Example != nil && !varies {
+			equal(t, name, fmt.Sprint(described.Example), got)
+		}
+	}
 }
 
 // provoke returns a service on which the request gets the error of an example. It changes the
-// request if x-try cannot say how.
+// request if x-try cannot say how. It is called in fake time.
 func provoke(t *testing.T, example string, r *http.Request) *service {
 	s := newService(t, Options{})
-	account, end := s.limits.accounts["demo-free"], time.Now().Add(time.Minute)
+	spend := func(count int, every time.Duration) {
+		for range count {
+			s.limits.admit("demo-free", time.Now())
+			time.Sleep(every)
+		}
+	}
 	switch example {
 	case "BodyIncomplete":
 		r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
 	case "RateLimited":
-		account.minute.used, account.minute.end = account.minute.limit, end
+		spend(60, 0)
 	case "DayUsedUp":
-		account.day.used, account.day.end = account.day.limit, end
+		spend(1000, time.Second)
 	case "KeyBanned":
-		account.bannedUntil = end
+		spend(300, time.Second/10)
 	case "InternalError":
-		s.store = nil
+		s.store = nil // so that each handler panics
 	case "SaveFailed":
 		s = newService(t, Options{Data: freshPath(t)})
 		breakDisk(t, s.store.path)
@@ -458,52 +468,41 @@ func provoke(t *testing.T, example string, r *http.Request) *service {
 	return s
 }
 
-// The program takes and refuses the values of a query and of a body that are described so, and
-// knows no other parameters.
+// The program takes and refuses the values of a query and of a body that are described so.
 func TestDescribedValues(t *testing.T) {
 	for pattern, o := range theDescription().operations {
 		t.Run(o.OperationID, func(t *testing.T) {
-			s := newService(t, Options{})
-			check := func(name string, value any, valid bool, m mistake) {
+			check := func(name string, v value, m mistake) {
 				t.Helper()
-				resp := s.exchange(exampleOf(pattern, o, m))
-				text, _ := io.ReadAll(resp.Body)
-				refused := resp.StatusCode == 400 && strings.Contains(string(text), `"`+name+" ")
-				if valid == refused || valid != (resp.StatusCode < 300) {
-					t.Errorf("%s %.50v, described as valid: %t, gets %s", name, value, valid, text)
+				resp := newService(t, Options{}).exchange(exampleOf(pattern, o, m))
+				message := errorIn(resp.Body).Message
+				refused := resp.StatusCode == 400 && strings.HasPrefix(message, name+" ")
+				if v.valid && resp.StatusCode == 400 || !v.valid && !refused {
+					t.Errorf("%s %.50v, described as valid: %t, gets status %d, %q", name, v.json,
+						v.valid, resp.StatusCode, message)
 				}
 			}
-			var names []string
 			for _, p := range o.Parameters {
 				if p.Required != (p.In == "path") || p.In == "path" && p.Schema.Type != "integer" {
 					t.Errorf("%s: %+v", p.Name, p)
 				}
-				if p.In == "query" {
-					names = append(names, p.Name)
+				for _, v := range p.Schema.values() {
+					text := fmt.Sprint(v.json)
+					check(p.Name, v, mistake{Parameters: map[string]string{p.Name: text}})
 				}
-				for value, valid := range p.Schema.values() {
-					check(p.Name, value, valid,
-						mistake{Parameters: map[string]string{p.Name: fmt.Sprint(value)}})
-				}
-			}
-			if names != nil {
-				resp := s.exchange(exampleOf(pattern, o, mistake{Query: "unknown=1"}))
-				text, _ := io.ReadAll(resp.Body)
-				equal(t, "error", `invalid_parameter: The parameter "unknown" is unknown; `+
-					"use one of "+strings.Join(names, ", ")+".", errorIn(text))
 			}
 			body := o.RequestBody.Content["application/json"].Schema
 			for name, property := range body.Properties {
-				values := property.values()
-				values[nil] = !slices.Contains(body.Required, name) // left out
-				values[1.5] = false                                 // of no type
-				if property.Pattern != "" {
-					for _, text := range []string{"Rex", "Zoë", "\nx", " ", "\u0085"} {
-						values[text] = regexp.MustCompile(property.Pattern).MatchString(text)
+				isRequired := slices.Contains(body.Required, name)
+				values := append(property.values(), value{nil, !isRequired}, value{1.5, false})
+				for _, text := range []string{"Rex", "Zoë", "\nx", " ", "\u0085"} {
+					if property.Pattern != "" {
+						matches := regexp.MustCompile(property.Pattern).MatchString(text)
+						values = append(values, value{text, matches})
 					}
 				}
-				for value, valid := range values {
-					check(name, value, valid, mistake{Body: map[string]any{name: value}})
+				for _, v := range values {
+					check(name, v, mistake{Body: map[string]any{name: v.json}})
 				}
 			}
 		})
