@@ -95,7 +95,7 @@ func startTraced(t *testing.T, file string, flags ...string) *process {
 	// With -D the program is this process's own child. With -I 1 a signal ends strace.
 	args := append([]string{"-D", "-f", "-qq", "-I", "1", "-y", "-e", "signal=none"}, flags...)
 	args = append(args, path, "-addr", "localhost:0", "-data", file)
-	return startCommand(t, exec.Command("strace", args...))
+	return startCommand(t, "strace", args...)
 }
 
 func TestOrderOfSyncs(t *testing.T) {
