@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -100,6 +99,30 @@ type schema struct {
 	Required                               []string
 	Minimum, Maximum, MinLength, MaxLength *int64
 	Default, AdditionalProperties          any
+	Items                                  *schema
+}
+
+// check reports what of the JSON in a response is not as the schema describes it.
+func (s schema) check(t testing.TB, what string, value any) {
+	t.Helper()
+	switch value := value.(type) {
+	case map[string]any:
+		for name, field := range value {
+			s.Properties[name].check(t, what+", "+name, field)
+		}
+		for _, name := range s.Required {
+			if _, given := value[name]; !given {
+				t.Errorf("%s: %s is missing", what, name)
+			}
+		}
+	case []any:
+		for _, item := range value {
+			s.Items.check(t, what, item)
+		}
+	default:
+		types := map[string]string{"bool": "boolean", "float64": "integer", "string": "string"}
+		equal(t, what+": type that is described", types[fmt.Sprintf("%T", value)], s.Type)
+	}
 }
 
 // A value is what a parameter or a property may be, or may not.
@@ -221,6 +244,10 @@ func checkDescribed(t testing.TB, what string, o operation, w *httptest.Response
 	if !found || code != "" && !strings.Contains(described.Description, "`"+code+"`: ") {
 		t.Errorf("%s %s is not described", what, code)
 	}
+	if w.Body.Len() > 0 {
+		value := valueIn(bytes.NewReader(w.Body.Bytes()))
+		described.Content["application/json"].Schema.check(t, what, value)
+	}
 	others := w.Header().Clone()
 	for name, p := range described.Headers {
 		if p.Required && others.Get(name) == "" {
@@ -240,35 +267,25 @@ func checkDescribed(t testing.TB, what string, o operation, w *httptest.Response
 func TestDescription(t *testing.T) {
 	d := theDescription()
 	t.Run("operations", func(t *testing.T) {
-		var (
-			list    = []int{200, 400}
-			create  = []int{201, 400, 413, 415}
-			get     = []int{200, 400, 404}
-			replace = []int{200, 400, 404, 413, 415}
-			remove  = []int{204, 400, 404, 409}
-		)
-		tests := []struct {
-			pattern, operationID, tag string
-			statuses                  []int // besides 401, 403, 429, 500 and 503
-		}{
-			{"GET /pets", "listPets", "animals", list},
-			{"POST /pets", "createPet", "animals", create},
-			{"GET /pets/{petId}", "getPet", "animals", get},
-			{"PUT /pets/{petId}", "replacePet", "animals", replace},
-			{"DELETE /pets/{petId}", "deletePet", "animals", remove},
-			{"GET /categories", "listCategories", "categories", list},
-			{"POST /categories", "createCategory", "categories", create},
-			{"GET /categories/{categoryId}", "getCategory", "categories", get},
-			{"PUT /categories/{categoryId}", "replaceCategory", "categories", replace},
-			{"DELETE /categories/{categoryId}", "deleteCategory", "categories", remove},
-			{"GET /store/orders", "listOrders", "orders", list},
-			{"POST /store/orders", "createOrder", "orders", create},
-			{"GET /store/orders/{orderId}", "getOrder", "orders", get},
-			{"PUT /store/orders/{orderId}", "replaceOrder", "orders", append(replace, 409)},
-			{"DELETE /store/orders/{orderId}", "cancelOrder", "orders", remove},
-			{"GET /inventory", "listInventory", "inventory", list},
-			{"GET /inventory/{petId}", "getInventory", "inventory", get},
-			{"PATCH /inventory/{petId}", "updateInventory", "inventory", replace},
+		tests := []struct{ pattern, operationID, tag string }{
+			{"GET /pets", "listPets", "animals"},
+			{"POST /pets", "createPet", "animals"},
+			{"GET /pets/{petId}", "getPet", "animals"},
+			{"PUT /pets/{petId}", "replacePet", "animals"},
+			{"DELETE /pets/{petId}", "deletePet", "animals"},
+			{"GET /categories", "listCategories", "categories"},
+			{"POST /categories", "createCategory", "categories"},
+			{"GET /categories/{categoryId}", "getCategory", "categories"},
+			{"PUT /categories/{categoryId}", "replaceCategory", "categories"},
+			{"DELETE /categories/{categoryId}", "deleteCategory", "categories"},
+			{"GET /store/orders", "listOrders", "orders"},
+			{"POST /store/orders", "createOrder", "orders"},
+			{"GET /store/orders/{orderId}", "getOrder", "orders"},
+			{"PUT /store/orders/{orderId}", "replaceOrder", "orders"},
+			{"DELETE /store/orders/{orderId}", "cancelOrder", "orders"},
+			{"GET /inventory", "listInventory", "inventory"},
+			{"GET /inventory/{petId}", "getInventory", "inventory"},
+			{"PATCH /inventory/{petId}", "updateInventory", "inventory"},
 		}
 		differ := map[string]labels{
 			"getPet":          {Deprecated: true, Sunset: "2030-12-05"},
@@ -281,9 +298,11 @@ func TestDescription(t *testing.T) {
 			equal(t, test.pattern+": operationId", test.operationID, o.OperationID)
 			equal(t, test.pattern+": tags", []string{test.tag}, o.Tags)
 			equal(t, test.pattern+": labels", differ[test.operationID], o.labels)
-			statuses := slices.Concat(test.statuses, []int{401, 403, 429, 500, 503})
-			slices.Sort(statuses)
-			equal(t, test.pattern+": statuses", statuses, slices.Sorted(maps.Keys(o.Responses)))
+			for _, status := range []int{401, 403, 429, 500, 503} { // TestExamples gets the others
+				if _, found := o.Responses[status]; !found {
+					t.Errorf("%s: a %d is not described", test.pattern, status)
+				}
+			}
 		}
 		equal(t, "number of operations", len(tests), len(d.operations))
 		equal(t, "routes of the program", slices.Sorted(maps.Keys(d.operations)),
@@ -310,18 +329,12 @@ func TestDescription(t *testing.T) {
 		slices.Sort(code.Enum)
 		equal(t, "enum", slices.Sorted(maps.Keys(statusOfCode)), code.Enum)
 	})
-	t.Run("schemas of requests alone know no other fields", func(t *testing.T) {
-		for _, name := range []string{"NewPet", "NewCategory", "InventoryUpdate"} {
-			equal(t, name, any(false), d.Components.Schemas[name].AdditionalProperties)
-		}
-	})
-	t.Run("says what each schema and property is", func(t *testing.T) {
-		for name, s := range d.Components.Schemas {
-			for property, p := range s.Properties {
-				if s.Description == "" || p.Description == "" {
-					t.Errorf("%s or its %s is not described", name, property)
-				}
-			}
+	t.Run("requests have the fields of responses, and no others", func(t *testing.T) {
+		for _, name := range []string{"Pet", "Category"} {
+			request, response := d.Components.Schemas["New"+name], d.Components.Schemas[name]
+			equal(t, "additional properties", any(false), request.AdditionalProperties)
+			equal(t, "properties of New"+name, slices.Sorted(maps.Keys(response.Properties)),
+				slices.Sorted(maps.Keys(request.Properties)))
 		}
 	})
 }
@@ -395,7 +408,7 @@ func TestExamples(t *testing.T) {
 					r := exampleOf(pattern, o, example.Try)
 					s := provoke(t, name, r)
 					resp := s.exchange(r)
-					equal(t, "body", example.Value, valueIn(resp))
+					equal(t, "body", example.Value, valueIn(resp.Body))
 					if example.Summary == "" {
 						t.Error("the example has no summary")
 					}
@@ -405,7 +418,8 @@ func TestExamples(t *testing.T) {
 					}
 					expectExamples(t, response.Headers, resp)
 					target := cmp.Or(resp.Header.Get("Location"), r.URL.String())
-					equal(t, "a GET afterwards", example.Value, valueIn(s.do("GET "+target, "")))
+					got := valueIn(s.do("GET "+target, "").Body)
+					equal(t, "a GET afterwards", example.Value, got)
 				})
 			}
 			for code := range statusOfCode {
@@ -418,9 +432,9 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// valueIn returns the JSON of a response.
-func valueIn(resp *http.Response) (value any) {
-	json.NewDecoder(resp.Body).Decode(&value)
+// valueIn reads the JSON of a response.
+func valueIn(body io.Reader) (value any) {
+	json.NewDecoder(body).Decode(&value)
 	return value
 }
 
@@ -504,42 +518,6 @@ func TestDescribedValues(t *testing.T) {
 				for _, v := range values {
 					check(name, v, mistake{Body: map[string]any{name: v.json}})
 				}
-			}
-		})
-	}
-}
-
-// The records have the properties that are described, with their types, and no others. Required are
-// those that are never left out, but not in Order, which is the body of a request, too.
-func TestDescribedRecords(t *testing.T) {
-	types := map[reflect.Kind]string{reflect.Int: "integer", reflect.Int64: "integer",
-		reflect.Bool: "boolean", reflect.String: "string"}
-	for name, record := range map[string]any{"Pet": Pet{}, "Category": Category{},
-		"Order": Order{}, "InventoryItem": InventoryItem{}, "Error": Error{}} {
-		t.Run(name, func(t *testing.T) {
-			s := theDescription().Components.Schemas[name]
-			described, fields := map[string]string{}, map[string]string{}
-			for name, p := range s.Properties {
-				described[name] = p.Type
-			}
-			var always []string
-			for _, field := range reflect.VisibleFields(reflect.TypeOf(record)) {
-				name, _, isPointer := strings.Cut(field.Tag.Get("json"), ",omitempty")
-				switch {
-				case isPointer:
-					fields[name] = types[field.Type.Elem().Kind()]
-				case name != "-":
-					fields[name] = types[field.Type.Kind()]
-					always = append(always, name)
-				}
-			}
-			equal(t, "types of the properties in docs/openapi.json", fields, described)
-			if name != "Order" {
-				equal(t, "required", always, s.Required)
-			}
-			if request, ok := theDescription().Components.Schemas["New"+name]; ok {
-				equal(t, "properties of New"+name, slices.Sorted(maps.Keys(fields)),
-					slices.Sorted(maps.Keys(request.Properties)))
 			}
 		})
 	}
