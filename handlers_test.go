@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -407,12 +406,6 @@ func TestOptions(t *testing.T) {
 		expect("-cors-origin must be a scheme and a host, such as https://example.com, in small "+
 			`letters and without a path, trailing slash or default port; got "https://x/"`,
 			Options{CORSOrigins: []string{"https://x/"}})
-	})
-	t.Run("have a default logger", func(t *testing.T) {
-		server, _ := New(Options{})
-		if server.options.Logger != log.Default() {
-			t.Error("it is not log.Default()")
-		}
 	})
 	inFakeTime(t, "of two servers share nothing", func(t *testing.T) {
 		for range 2 {
