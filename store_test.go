@@ -313,14 +313,6 @@ func TestDataFile(t *testing.T) {
 		}
 		s.expectError("POST /categories", aCategory, "save_failed", "")
 	})
-	t.Run("has nothing to do with what a killed server left", func(t *testing.T) {
-		path := freshPath(t)
-		writeFile(t, path+".saving-1", "half of it")
-		newService(t, Options{Data: path}).expect("DELETE /pets/5", "", 204, "")
-		equal(t, "the leftover", "half of it", contentOf(t, path+".saving-1"))
-		equal(t, "files", []string{"petstore.json", "petstore.json.saving-1"},
-			namesIn(t, filepath.Dir(path)))
-	})
 	t.Run("is written again if it was deleted", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
 		must(t, os.Remove(s.store.path))
