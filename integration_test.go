@@ -175,60 +175,147 @@ func TestREADME(t *testing.T)  { prove(t, "README.md") }
 func TestStage(t *testing.T)   { prove(t, "docs/stage.md") }
 func TestDetails(t *testing.T) { prove(t, "docs/details.md") }
 
-// prove runs the blocks of commands in a document, one after the other in one shell, and looks
-// whether they print the blocks of output that stand behind them.
+// prove runs the blocks of commands in a document, one after the other in one shell, and compares
+// what each prints with the block of output behind it.
 func prove(t *testing.T, document string) {
 	need(t, "bash, curl and node", exec.Command("bash", "-c", "curl -V && node -v").Run())
-	clone, _ := os.Getwd()
-	script := "cp -R " + clone + "/{docs,go.mod,go.sum,*.go} .\n" + before
-	var outputs [][]string // of each block of commands
-	for i, block := range strings.Split(contentOf(t, document), "\n```") {
-		language, text, _ := strings.Cut(block+"\n", "\n")
-		switch {
-		case i%2 == 0: // prose
-		case language == "sh":
-			script += inBackground.Replace("up\n"+text) + "end\n"
-			outputs = append(outputs, nil)
-		case language == "js":
-			script += "node --input-type=module <<'JS'\n" + text + "JS\nend\n"
-			outputs = append(outputs, nil)
-		case language == "console" || language == "http" || language == "json":
-			last := &outputs[len(outputs)-1]
-			*last = append(*last, changing.ReplaceAllString(text, ""))
+	port, err := net.Listen("tcp", "localhost:8080")
+	need(t, "port 8080", err)
+	port.Close()
+	clone, err := os.Getwd()
+	must(t, err)
+	script := "cp -R '" + clone + "'/{docs,go.mod,go.sum,*.go} .\n" + asInATerminal
+	var outputs []string // of each block of commands; empty if the document shows none
+	for _, block := range blocksOf(t, document) {
+		switch language, text := block[1], block[2]; language {
+		case "dockerfile":
+		case "sh":
+			script += foreground.ReplaceAllString(text, "ctrl_c; $0 &") + "end_of_block\n"
+			outputs = append(outputs, "")
+		case "js":
+			script += "node --input-type=module <<'JS'\n" + text + "JS\nend_of_block\n"
+			outputs = append(outputs, "")
+		default:
+			if len(outputs) == 0 || outputs[len(outputs)-1] != "" {
+				t.Fatalf("%s: no block of commands stands before the output\n%s", document, text)
+			}
+			outputs[len(outputs)-1] = text
 		}
 	}
-	free, err := net.Listen("tcp", "localhost:0")
-	must(t, err)
-	free.Close()
-	port := fmt.Sprint(free.Addr().(*net.TCPAddr).Port)
-	printed := shell(t.TempDir(), strings.ReplaceAll(script, "8080", port))
-	printed = changing.ReplaceAllString(strings.ReplaceAll(printed, ":"+port, ":8080"), "")
-	blocks := strings.Split(printed, "<end>\n")
-	if len(blocks) != len(outputs)+1 {
-		t.Fatalf("%s: %d of %d blocks succeed:\n%s", document, len(blocks)-1, len(outputs), printed)
-	}
-	for i, wants := range outputs {
-		for _, want := range wants {
-			contains(t, document, blocks[i], want)
+	printed := strings.Split(shell(t, t.TempDir(), script), "== end of block\n")
+	for i, output := range outputs {
+		if output != "" {
+			equal(t, document, changing.ReplaceAllString(output, ""),
+				changing.ReplaceAllString(printed[i], ""))
 		}
 	}
 }
 
-// before is what the shell runs first. A server runs in the background, on another port, and has
-// started before the next block.
-const before = `
-trap 'kill $server $!' EXIT
-curl() { command curl -sS "$@"; } # without a progress meter, as in a terminal
-up() { until [ -z "$!" ] || curl -o /dev/null localhost:8080/healthz 2>&-; do sleep 0.02; done; }
-end() { case $? in 0|52) echo "<end>";; *) exit;; esac; } # 52 is what curl calls an empty reply
-start() {
-	[ "$server" ] && kill $server && wait $server
-	petstore -addr localhost:8080 "$@" & server=$!; up
+// A server that would keep a terminal busy runs in the background, until the next one or the end of
+// the script. With set -m, Ctrl-C reaches it there.
+const asInATerminal = `
+set -m
+curl() { command curl -sS "$@" || [ $? = 52 ]; } # no progress meter; 52 is an empty reply
+wait() { builtin wait "$@" &>/dev/null || true; } # a server that was killed is no failure
+ctrl_c() { kill -INT %% 2>/dev/null && wait || true; }
+trap ctrl_c EXIT
+end_of_block() {
+	if [ "$!" != "$server" ]; then # a new one, which must serve, or end the test if it ends
+		server=$!
+		until command curl -so /dev/null localhost:8080/healthz; do kill -0 $server; sleep 0.1; done
+	fi
+	echo "== end of block"
 }
 `
 
 var (
-	inBackground = strings.NewReplacer("\ngo run .", "\nstart", "\n./petstore", "\nstart",
-		"./petstore", "./petstore -addr localhost:8080")
-	changing = regexp.MustCompile(`(Date|X-Ratelimit-Reset|Retry-After): .*|\r`)
+	foreground = regexp.MustCompile(`(?m)^(go run \.|\./petstore)( .*)?$`)
+	changing   = regexp.MustCompile(`(Date|X-Ratelimit-Reset): .*|\r`)
 )
+
+// blocksOf returns the blocks of code in a document: of each, the language at 1 and the text at 2.
+func blocksOf(t *testing.T, document string) [][]string {
+	block := regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+	return block.FindAllStringSubmatch(contentOf(t, document), -1)
+}
+
+// shell runs a script in a directory, with petstore in the PATH, and returns what it prints. The
+// first command that fails ends the script and the test.
+func shell(t *testing.T, directory, script string) string {
+	t.Helper()
+	petstore, err := binary()
+	must(t, err)
+	cmd := exec.Command("bash", "-ec", script)
+	cmd.Dir = directory
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(petstore)+":"+os.Getenv("PATH"))
+	printed, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s\nIt printed:\n%s", err, script, printed)
+	}
+	return string(printed)
+}
+
+// The tests below do what docs/testing.md says: the clients in testdata/clients pass its tests.
+
+func TestGoClient(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t, "client_test.go", "network_test.go")
+	shell(t, shop, "go mod init shop\n"+block(t, "mkdir -p internal")+
+		"go vet .\ngo test -timeout 30s")
+}
+
+func TestPythonClient(t *testing.T) {
+	t.Parallel()
+	need(t, "pytest", exec.Command("pytest", "--version").Run())
+	shop := newShop(t, "conftest.py", "test_client.py")
+	shell(t, shop, block(t, "clients/client.py")+"pytest")
+}
+
+func TestJavaScriptClient(t *testing.T) {
+	t.Parallel()
+	need(t, "npm", exec.Command("npm", "-v").Run())
+	shop := newShop(t, "petstore.mjs", "client.test.mjs")
+	shell(t, shop, block(t, "npm install got")+"node --test --test-force-exit")
+}
+
+func TestWebPage(t *testing.T) {
+	t.Parallel()
+	need(t, "npm", exec.Command("npm", "-v").Run())
+	const find = "command -v chromium || command -v chromium-browser || command -v google-chrome"
+	chromium, err := exec.Command("bash", "-c", find).Output()
+	need(t, "chromium", err)
+	shop := newShop(t, "petstore.mjs", "page.test.mjs")
+	shell(t, shop, "cp -R ../petstore/testdata/clients/page/* .\n"+
+		block(t, "npm install vite")+
+		"npx tsc --noEmit --strict -t esnext -m esnext --moduleResolution bundler src/main.ts\n"+
+		"CHROMIUM="+strings.TrimSpace(string(chromium))+" node --test --test-force-exit")
+}
+
+// newShop returns a directory next to a clone, with the records, the keys and these files of
+// docs/testing.md.
+func newShop(t *testing.T, files ...string) string {
+	t.Helper()
+	clone, err := os.Getwd()
+	must(t, err)
+	root := t.TempDir()
+	must(t, os.Symlink(clone, filepath.Join(root, "petstore")))
+	shop := filepath.Join(root, "shop")
+	must(t, os.Mkdir(shop, 0o755))
+	shell(t, shop, block(t, "zoo.json"))
+	for _, file := range files {
+		writeFile(t, filepath.Join(shop, file), block(t, file))
+	}
+	return shop
+}
+
+// block returns the block of docs/testing.md that has this in its first line.
+func block(t *testing.T, text string) string {
+	t.Helper()
+	for _, block := range blocksOf(t, "docs/testing.md") {
+		if first, _, _ := strings.Cut(block[2], "\n"); strings.Contains(first, text) {
+			return block[2]
+		}
+	}
+	t.Fatalf("docs/testing.md has no block with %s in its first line", text)
+	return ""
+}
