@@ -1,12 +1,11 @@
 //go:build integration && unix
 
-// These tests need more than Go: signals, strace, the right to mount a file system, and a shell.
-// What is missing here skips a test, but not in CI.
+// These tests need more than Go: signals, strace, the right to mount a file system, and what the
+// documents use. What is missing here skips a test, but not in CI.
 
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -15,7 +14,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,8 +44,8 @@ func TestFIFO(t *testing.T) {
 // TestCrash kills the program while 16 clients write, and compares what it has acknowledged with
 // what is in the file: ten times, or as often as CRASH_ROUNDS says.
 func TestCrash(t *testing.T) {
-	rounds, _ := strconv.Atoi(os.Getenv("CRASH_ROUNDS"))
-	rounds = cmp.Or(rounds, 10)
+	rounds := 10
+	fmt.Sscan(os.Getenv("CRASH_ROUNDS"), &rounds)
 	writes, records := 0, `{"categories":[{"id":1,"name":"Dogs"}],"pets":[`
 	for id := 1; id <= 300; id++ { // so that a save takes a while
 		records += fmt.Sprintf(`{"id":%d,"name":"%0100d","categoryId":1},`, id, id)
@@ -61,9 +59,11 @@ func TestCrash(t *testing.T) {
 		for i := range acknowledged {
 			clients.Go(func() {
 				request := fmt.Sprint("PATCH /inventory/", i+1)
-				next := func() string { return fmt.Sprintf(`{"quantity":%d}`, acknowledged[i]+1) }
-				for p.do(request, next()) == 200 {
-					acknowledged[i]++
+				for quantity := 1; ; quantity++ {
+					if p.do(request, fmt.Sprintf(`{"quantity":%d}`, quantity)) != 200 {
+						return
+					}
+					acknowledged[i] = quantity
 				}
 			})
 		}
@@ -135,14 +135,13 @@ func TestFailingSystemCalls(t *testing.T) {
 			}
 			p := startTraced(t, file, flags...)
 			equal(t, "status", test.status, p.do("POST /categories", aCategory))
-			content := contentOf(t, file)
-			if strings.Contains(content, "Birds") != (test.status == 201) {
-				t.Errorf("after a %d, the file is %s", test.status, content)
-			}
+			saved := strings.Contains(contentOf(t, file), "Birds")
+			equal(t, "saved", test.status == 201, saved)
 			equal(t, "files", []string{"petstore.json"}, namesIn(t, filepath.Dir(file)))
 			_, logged, _ := strings.Cut(p.kill(), "/pets\n")
-			if !strings.Contains(logged, test.log) || (logged == "") != (test.log == "") {
-				t.Errorf("the log is %q, want %q", logged, test.log)
+			contains(t, "the log", logged, test.log)
+			if test.log == "" {
+				equal(t, "the log", "", logged)
 			}
 		})
 	}
@@ -157,8 +156,8 @@ func TestFullDisk(t *testing.T) {
 		}
 		return exec.Command("sh", "-c", command).Run()
 	}
-	need(t, "mount", asRoot(fmt.Sprintf("mount -t tmpfs -o size=256k,uid=%d tmpfs %s", os.Geteuid(),
-		directory)))
+	options := fmt.Sprintf("size=256k,uid=%d", os.Geteuid())
+	need(t, "mount", asRoot("mount -t tmpfs -o "+options+" tmpfs "+directory))
 	defer asRoot("umount -l " + directory)
 	s := newService(t, Options{Data: filepath.Join(directory, "petstore.json")})
 	ballast := filepath.Join(directory, "ballast")
