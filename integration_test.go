@@ -187,7 +187,7 @@ func prove(t *testing.T, document string) {
 	var outputs []string // of each block of commands; empty if the document shows none
 	for _, block := range blocksOf(t, document) {
 		switch language, text := block[1], block[2]; language {
-		case "dockerfile":
+		case "dockerfile": // is not run
 		case "sh":
 			script += foreground.ReplaceAllString(text, "ctrl_c; $0 &") + "end_of_block\n"
 			outputs = append(outputs, "")
