@@ -174,8 +174,14 @@ func TestREADME(t *testing.T)  { prove(t, "README.md") }
 func TestStage(t *testing.T)   { prove(t, "docs/stage.md") }
 func TestDetails(t *testing.T) { prove(t, "docs/details.md") }
 
+func TestTesting(t *testing.T) {
+	need(t, "npm, pytest and chromium", exec.Command("bash", "-c",
+		"npm -v && pytest --version && ${CHROMIUM:-/usr/bin/chromium} --version").Run())
+	prove(t, "docs/testing.md")
+}
+
 // prove runs the blocks of commands in a document, one after the other in one shell, and compares
-// what each prints with the block of output behind it.
+// what each prints with the block of output behind it. The first command that fails ends the shell.
 func prove(t *testing.T, document string) {
 	need(t, "bash, curl and node", exec.Command("bash", "-c", "curl -V && node -v").Run())
 	port, err := net.Listen("tcp", "localhost:8080")
@@ -183,10 +189,13 @@ func prove(t *testing.T, document string) {
 	port.Close()
 	clone, err := os.Getwd()
 	must(t, err)
-	script := "cp -R '" + clone + "'/{docs,go.mod,go.sum,*.go} .\n" + asInATerminal
+	petstore, err := binary()
+	must(t, err)
+	script := "mkdir petstore && cd petstore\n" +
+		"cp -R '" + clone + "'/{docs,testdata,go.mod,go.sum,*.go} .\n" + asInATerminal
 	var outputs []string // of each block of commands; empty if the document shows none
-	for _, block := range blocksOf(t, document) {
-		switch language, text := block[1], block[2]; language {
+	for _, found := range block.FindAllStringSubmatch(contentOf(t, document), -1) {
+		switch language, text := found[1], found[2]; language {
 		case "dockerfile": // is not run
 		case "sh":
 			script += foreground.ReplaceAllString(text, "ctrl_c; $0 &") + "end_of_block\n"
@@ -201,11 +210,18 @@ func prove(t *testing.T, document string) {
 			outputs[len(outputs)-1] = text
 		}
 	}
-	printed := strings.Split(shell(t, t.TempDir(), script), "== end of block\n")
+	cmd := exec.Command("bash", "-ec", script)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(petstore)+":"+os.Getenv("PATH"))
+	printed, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v:\n%s", document, err, printed)
+	}
+	blocks := strings.Split(string(printed), "== end of block\n")
 	for i, output := range outputs {
 		if output != "" {
 			equal(t, document, changing.ReplaceAllString(output, ""),
-				changing.ReplaceAllString(printed[i], ""))
+				changing.ReplaceAllString(blocks[i], ""))
 		}
 	}
 }
@@ -228,93 +244,7 @@ end_of_block() {
 `
 
 var (
+	block      = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$") // a language, and a text
 	foreground = regexp.MustCompile(`(?m)^(go run \.|\./petstore)( .*)?$`)
 	changing   = regexp.MustCompile(`(Date|X-Ratelimit-Reset): .*|\r`)
 )
-
-// blocksOf returns the blocks of code in a document: of each, the language at 1 and the text at 2.
-func blocksOf(t *testing.T, document string) [][]string {
-	block := regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
-	return block.FindAllStringSubmatch(contentOf(t, document), -1)
-}
-
-// shell runs a script in a directory, with petstore in the PATH, and returns what it prints. The
-// first command that fails ends the script and the test.
-func shell(t *testing.T, directory, script string) string {
-	t.Helper()
-	petstore, err := binary()
-	must(t, err)
-	cmd := exec.Command("bash", "-ec", script)
-	cmd.Dir = directory
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(petstore)+":"+os.Getenv("PATH"))
-	printed, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v:\n%s\nIt printed:\n%s", err, script, printed)
-	}
-	return string(printed)
-}
-
-// The tests below do what docs/testing.md says: the clients in testdata/clients pass its tests.
-
-func TestGoClient(t *testing.T) {
-	t.Parallel()
-	shop := newShop(t, "client_test.go", "network_test.go")
-	shell(t, shop, "go mod init shop\n"+block(t, "mkdir -p internal")+
-		"go vet .\ngo test -timeout 30s")
-}
-
-func TestPythonClient(t *testing.T) {
-	t.Parallel()
-	need(t, "pytest", exec.Command("pytest", "--version").Run())
-	shop := newShop(t, "conftest.py", "test_client.py")
-	shell(t, shop, block(t, "clients/client.py")+"pytest")
-}
-
-func TestJavaScriptClient(t *testing.T) {
-	t.Parallel()
-	need(t, "npm", exec.Command("npm", "-v").Run())
-	shop := newShop(t, "petstore.mjs", "client.test.mjs")
-	shell(t, shop, block(t, "npm install got")+"node --test --test-force-exit")
-}
-
-func TestWebPage(t *testing.T) {
-	t.Parallel()
-	need(t, "npm", exec.Command("npm", "-v").Run())
-	const find = "command -v chromium || command -v chromium-browser || command -v google-chrome"
-	chromium, err := exec.Command("bash", "-c", find).Output()
-	need(t, "chromium", err)
-	shop := newShop(t, "petstore.mjs", "page.test.mjs")
-	shell(t, shop, "cp -R ../petstore/testdata/clients/page/* .\n"+
-		block(t, "npm install vite")+
-		"npx tsc --noEmit --strict -t esnext -m esnext --moduleResolution bundler src/main.ts\n"+
-		"CHROMIUM="+strings.TrimSpace(string(chromium))+" node --test --test-force-exit")
-}
-
-// newShop returns a directory next to a clone, with the records, the keys and these files of
-// docs/testing.md.
-func newShop(t *testing.T, files ...string) string {
-	t.Helper()
-	clone, err := os.Getwd()
-	must(t, err)
-	root := t.TempDir()
-	must(t, os.Symlink(clone, filepath.Join(root, "petstore")))
-	shop := filepath.Join(root, "shop")
-	must(t, os.Mkdir(shop, 0o755))
-	shell(t, shop, block(t, "zoo.json"))
-	for _, file := range files {
-		writeFile(t, filepath.Join(shop, file), block(t, file))
-	}
-	return shop
-}
-
-// block returns the block of docs/testing.md that has this in its first line.
-func block(t *testing.T, text string) string {
-	t.Helper()
-	for _, block := range blocksOf(t, "docs/testing.md") {
-		if first, _, _ := strings.Cut(block[2], "\n"); strings.Contains(first, text) {
-			return block[2]
-		}
-	}
-	t.Fatalf("docs/testing.md has no block with %s in its first line", text)
-	return ""
-}
