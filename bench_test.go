@@ -38,7 +38,7 @@ func serviceWithPets(b *testing.B, pets int, data string) *service {
 
 func (s *service) repeat(b *testing.B, method, target string) {
 	r := httptest.NewRequest(method, target, nil)
-	r.Header.Set("Authorization", "Bearer demo-enterprise")
+	r.Header.Set("Authorization", "Bearer "+testKey)
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Body = io.NopCloser(strings.NewReader(newKiwi))

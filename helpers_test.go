@@ -21,18 +21,19 @@ import (
 // A service is a Server for a test.
 type service struct {
 	*Server
-	t   testing.TB
-	log *bytes.Buffer
+	t      testing.TB
+	logged *bytes.Buffer
 }
 
-// newService returns a service with just these options. What it logs is shown if the test fails.
+// newService returns a service with just these options. What it logs is shown if the test fails. A
+// subtest has a service of its own, so that it is the one that fails.
 func newService(t testing.TB, options Options) *service {
 	t.Helper()
 	logged := new(bytes.Buffer)
 	options.Logger = log.New(io.MultiWriter(logged, t.Output()), "", 0)
 	server, err := New(options)
 	must(t, err)
-	return &service{Server: server, t: t, log: logged}
+	return &service{Server: server, t: t, logged: logged}
 }
 
 // inFakeTime runs a subtest in which waits pass at once: see testing/synctest.
@@ -40,12 +41,11 @@ func inFakeTime(t *testing.T, rule string, test func(*testing.T)) {
 	t.Run(rule, func(t *testing.T) { synctest.Test(t, test) })
 }
 
-// keysFile returns the path of a keys file with the key of the tests, demo-enterprise, and these
-// limits.
+// keysFile returns the path of a keys file with just testKey, and with these limits.
 func keysFile(t testing.TB, perMinute, perDay int64) string {
 	t.Helper()
-	return writeFile(t, freshPath(t), fmt.Sprintf(`[{"key": "demo-enterprise",
-		"plan": "enterprise", "perMinute": %d, "perDay": %d}]`, perMinute, perDay))
+	return writeFile(t, freshPath(t), fmt.Sprintf(`[{"key": %q, "plan": "enterprise",
+		"perMinute": %d, "perDay": %d}]`, testKey, perMinute, perDay))
 }
 
 // must ends the test if there is an error.
@@ -91,15 +91,17 @@ func indented(text string) string {
 	return b.String()
 }
 
-// expectError sends a request as do does. The response must be an error with this code, and so with
-// its status, and the message must begin with this text.
-func (s *service) expectError(request, body, code, message string, header ...string) {
+// expectError sends a request as do does, and returns the header of the response. That must be an
+// error with this code, and so with its status, and the message must begin with this text.
+func (s *service) expectError(request, body, code, message string, header ...string) http.Header {
 	s.t.Helper()
-	got := errorIn(s.do(request, body, header...).Body)
+	resp := s.do(request, body, header...)
+	got := errorIn(resp.Body)
 	if got.Code != code || !strings.HasPrefix(got.Message, message) {
 		s.t.Errorf("%s %.200s: got %s: %q, want %s: %q", request, body, got.Code, got.Message,
 			code, message)
 	}
+	return resp.Header
 }
 
 // errorIn reads the body of a response. For a body that is no Error object, it returns Error{}.
@@ -108,21 +110,32 @@ func errorIn(body io.Reader) (e Error) {
 	return e
 }
 
-// do sends a request, such as "GET /pets/1", with lines of its header, such as "X-API-Key: KEY".
-// Without such a line, the key is demo-enterprise.
+// do sends a request, such as "GET /pets/1", with lines of its header, such as "Origin: http://x".
+// The key is testKey, unless a line has another one or is noKey.
 func (s *service) do(request, body string, header ...string) *http.Response {
 	s.t.Helper()
 	method, target, _ := strings.Cut(request, " ")
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Header.Set("X-API-Key", "demo-enterprise")
 	for _, line := range header {
-		name, value, _ := strings.Cut(line, ": ")
-		r.Header.Set(name, value)
+		name, value, found := strings.Cut(line, ": ")
+		if !found {
+			s.t.Fatalf("%q is no line of a header", line)
+		}
+		r.Header.Add(name, value)
+	}
+	switch r.Header.Get("X-API-Key") {
+	case "":
+		r.Header.Set("X-API-Key", testKey)
+	case "none":
+		r.Header.Del("X-API-Key")
 	}
 	return s.exchange(r)
 }
 
-const noKey = "X-API-Key: "
+const (
+	testKey = "demo-enterprise" // which the demo keys have, and keysFile
+	noKey   = "X-API-Key: none"
+)
 
 // exchange sends a request, and checks the response with checkResponse. If the connection is closed
 // without one, the status is 0.

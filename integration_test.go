@@ -60,7 +60,7 @@ func TestCrash(t *testing.T) {
 			clients.Go(func() {
 				request := fmt.Sprint("PATCH /inventory/", i+1)
 				for quantity := 1; ; quantity++ {
-					if p.do(request, fmt.Sprintf(`{"quantity":%d}`, quantity)) != 200 {
+					if p.status(request, fmt.Sprintf(`{"quantity":%d}`, quantity)) != 200 {
 						return
 					}
 					acknowledged[i] = quantity
@@ -101,7 +101,7 @@ func startTraced(t *testing.T, file string, flags ...string) *process {
 func TestOrderOfSyncs(t *testing.T) {
 	file, trace := writeFile(t, freshPath(t), "{}"), filepath.Join(t.TempDir(), "trace")
 	p := startTraced(t, file, "-o", trace, "-e", "trace=fsync,/^rename")
-	equal(t, "status", 201, p.do("POST /categories", aCategory))
+	equal(t, "status", 201, p.status("POST /categories", aCategory))
 	p.kill()
 	got := strings.ReplaceAll(contentOf(t, trace), filepath.Dir(file), "DIR")
 	order := `(?s)fsync\(\d+<DIR/\S+\.saving-.* rename.*"DIR/\S+\.saving-.* fsync\(\d+<DIR>`
@@ -134,7 +134,7 @@ func TestFailingSystemCalls(t *testing.T) {
 				flags = append(flags, "-P", filepath.Join(filepath.Dir(file), test.path))
 			}
 			p := startTraced(t, file, flags...)
-			equal(t, "status", test.status, p.do("POST /categories", aCategory))
+			equal(t, "status", test.status, p.status("POST /categories", aCategory))
 			saved := strings.Contains(contentOf(t, file), "Birds")
 			equal(t, "saved", test.status == 201, saved)
 			equal(t, "files", []string{"petstore.json"}, namesIn(t, filepath.Dir(file)))
@@ -163,7 +163,7 @@ func TestFullDisk(t *testing.T) {
 	ballast := filepath.Join(directory, "ballast")
 	os.WriteFile(ballast, make([]byte, 1<<20), 0o644) // as much as there is room for
 	s.expectError("POST /categories", aCategory, "save_failed", "")
-	contains(t, "the log", s.log.String(), "no space left")
+	contains(t, "the log", s.logged.String(), "no space left")
 	must(t, os.Remove(ballast))
 	s.expectSaved()
 	s.expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
