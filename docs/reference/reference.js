@@ -44,7 +44,8 @@ function markSection() {
   if (!isPart) history.replaceState(null, '', link === links[0] ? '/' : link.hash)
 }
 addEventListener('hashchange', () => all(':target .aside, :target form').forEach(box => box.scrollTo(0, 0)))
-for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, markSection)
+for (const event of ['hashchange', 'scroll']) addEventListener(event, markSection)
+addEventListener('load', () => setTimeout(markSection)) // when Firefox, too, is where the address leads
 addEventListener('keydown', event => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return
   const focused = document.activeElement.closest('form')
