@@ -1,84 +1,80 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
-// A fakeServer sends a response for each of these values of Retry-After. It is the body of each.
-type fakeServer struct {
-	t            *testing.T
-	status       int
-	retryAfter   []string
-	told         time.Duration // how long to wait after the last response
-	sent, closed time.Time     // when it was sent, and when its body was closed
+// A body is that of a response. It is finished when it is closed after it was read to the end.
+type body struct {
 	*strings.Reader
+	sent, finished time.Time
 }
 
-func (f *fakeServer) Close() error {
-	equal(f.t, "bytes of the body that were not read", 0, f.Len())
-	f.closed = time.Now()
+func (b *body) Close() error {
+	if b.Len() == 0 {
+		b.finished = time.Now()
+	}
 	return nil
 }
 
-func (f *fakeServer) send() (*http.Response, error) {
-	waited := time.Since(f.sent)
-	if f.Reader != nil && (!f.closed.Equal(f.sent) || waited < f.told || waited > f.told*11/10) {
-		f.t.Errorf("waited %v, was told %v; closed the body at %v", waited, f.told, f.closed)
-	}
-	if len(f.retryAfter) == 0 {
-		return nil, io.EOF
-	}
-	header := http.Header{"Retry-After": f.retryAfter[:1]}
-	f.told, _ = time.ParseDuration(f.retryAfter[0] + "s")
-	f.retryAfter, f.sent, f.Reader = f.retryAfter[1:], time.Now(), strings.NewReader("{}")
-	return &http.Response{StatusCode: f.status, Header: header, Body: f}, nil
-}
-
 func TestPatiently(t *testing.T) {
-	for rule, retryAfter := range map[string][]string{
-		"waits as told, and returns one without Retry-After": {"37", "1", "300", "50000", ""},
-		"never gives up":                     strings.Split(strings.Repeat("1,", 9999), ","),
-		"sends again at once after a 0":      {"0", ""},
-		"returns one with a date":            {"Tue, 01 Dec 2026 12:00:00 GMT"},
-		"returns one with a fraction":        {"1.5"},
-		"returns one with a sign":            {"+1"},
-		"returns one with more than 32 bits": {"18446744073"},
+	const timeout = 99*time.Hour + time.Millisecond // of the context
+	for rule, test := range map[string]struct {
+		wait       time.Duration // in all
+		err        error
+		retryAfter []string // of the responses; after them, send returns io.EOF
+	}{
+		"waits a second":            {time.Second, nil, []string{"1", ""}},
+		"waits a day":               {24 * time.Hour, nil, []string{"86400", ""}},
+		"does not wait for 0":       {0, nil, []string{"0", ""}},
+		"never gives up":            {time.Hour, nil, append(slices.Repeat([]string{"1"}, 3600), "")},
+		"returns one with a date":   {0, nil, []string{"Tue, 01 Dec 2026 12:00:00 GMT"}},
+		"returns one with 1.5":      {0, nil, []string{"1.5"}},
+		"returns one with +1":       {0, nil, []string{"+1"}},
+		"returns one with 33 bits":  {0, nil, []string{"4294967296"}},
+		"returns the error of send": {time.Second, io.EOF, []string{"1"}},
+		"heeds its context":         {timeout, context.DeadlineExceeded, []string{"999999"}},
 	} {
-		t.Run(rule, func(t *testing.T) {
-			for _, status := range []int{202, 503} {
-				synctest.Test(t, func(t *testing.T) { // in which time passes when everyone waits
-					server := &fakeServer{t: t, status: status, retryAfter: retryAfter}
-					resp, err := patiently(t.Context(), server.send)
-					must(t, err)
-					text, _ := io.ReadAll(resp.Body)
-					equal(t, "body", "{}", string(text))
-					equal(t, "responses that are left", 0, len(server.retryAfter))
-					equal(t, "wait after the last", time.Duration(0), time.Since(server.sent))
-				})
-			}
-		})
-	}
-	for rule, timeout := range map[string]time.Duration{
-		"returns the error of send": 90 * time.Hour, "stops when the context does": time.Hour} {
-		t.Run(rule, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), timeout)
-				defer cancel()
-				server := &fakeServer{t: t, retryAfter: []string{"80000"}}
-				resp, err := patiently(ctx, server.send)
-				waited := time.Since(server.sent)
-				if resp != nil || err != cmp.Or(ctx.Err(), io.EOF) || waited > timeout {
-					t.Errorf("after %v, got the response %v and the error %v", waited, resp, err)
+		inFakeTime(t, rule, func(t *testing.T) {
+			var bodies []*body
+			send := func() (*http.Response, error) {
+				i := len(bodies)
+				if i == len(test.retryAfter) {
+					return nil, io.EOF
 				}
-				equal(t, "body closed after", time.Duration(0), server.closed.Sub(server.sent))
-			})
+				bodies = append(bodies, &body{Reader: strings.NewReader("{}"), sent: time.Now()})
+				return &http.Response{
+					StatusCode: []int{202, 503}[i%2], // it does not matter
+					Header:     http.Header{"Retry-After": {test.retryAfter[i]}},
+					Body:       bodies[i],
+				}, nil
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			begin := time.Now()
+			resp, err := patiently(ctx, send)
+			waited := time.Since(begin)
+			if waited < test.wait || waited > min(test.wait*11/10, timeout) {
+				t.Errorf("waited %v, want %v", waited, test.wait)
+			}
+			if err != test.err || err != nil && resp != nil {
+				t.Errorf("returned %v and the error %v, want %v", resp, err, test.err)
+			}
+			equal(t, "responses", len(test.retryAfter), len(bodies))
+			if resp != nil { // the last body is for the caller
+				text, _ := io.ReadAll(resp.Body)
+				equal(t, "body", "{}", string(text))
+				bodies = bodies[:len(bodies)-1]
+			}
+			for _, b := range bodies {
+				equal(t, "finished", b.sent, b.finished)
+			}
 		})
 	}
 }
