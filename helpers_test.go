@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -34,6 +35,15 @@ func newService(t testing.TB, options Options) *service {
 	server, err := New(options)
 	must(t, err)
 	return &service{Server: server, t: t, logged: logged}
+}
+
+// slowService returns a service whose first save takes until twenty requests have arrived: it reads
+// the old file once more, which is large. They arrive even if the computer has one core.
+func slowService(t *testing.T) *service {
+	before := runtime.GOMAXPROCS(20)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	large := string(builtInSample) + strings.Repeat("\n", 50<<20)
+	return newService(t, Options{Data: writeFile(t, freshPath(t), large)})
 }
 
 // inFakeTime runs a subtest in which waits pass at once: see testing/synctest.

@@ -1,19 +1,6 @@
 package main
 
-import (
-	"runtime"
-	"strings"
-	"testing"
-)
-
-// slowService returns a service whose first save takes until twenty requests have arrived: it reads
-// the old file once more, which is large. They arrive even if the computer has one core.
-func slowService(t *testing.T) *service {
-	before := runtime.GOMAXPROCS(20)
-	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
-	large := string(builtInSample) + strings.Repeat("\n", 50<<20)
-	return newService(t, Options{Data: writeFile(t, freshPath(t), large)})
-}
+import "testing"
 
 func TestIdempotencyKey(t *testing.T) {
 	const kiwi, a, b = `{"name":"Kiwi","categoryId":1}`, "Idempotency-Key: a", "Idempotency-Key: b"

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -15,10 +14,7 @@ func TestLostUpdate(t *testing.T) {
 	const newMax = `{"name":"Max","categoryId":1}`
 	tagOf := func(s *service) string { return s.do("GET /pets/1", "").Header.Get("ETag") }
 	t.Run("of twenty who have read the same pet, one replaces it", func(t *testing.T) {
-		// The file is so large that all have arrived before the first save ends, even on one core.
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(20))
-		large := string(builtInSample) + strings.Repeat("\n", 50<<20)
-		s := newService(t, Options{Data: writeFile(t, freshPath(t), large)})
+		s := slowService(t)
 		tag, statuses := "If-Match: "+tagOf(s), make(chan int)
 		for range 20 {
 			go func() { statuses <- s.do("PUT /pets/1", newMax, tag).StatusCode }()

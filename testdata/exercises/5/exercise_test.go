@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -61,10 +59,7 @@ func TestStock(t *testing.T) {
 		expectStock(s, 5, 2147483647)
 	})
 	t.Run("of twenty orders at once, two get five of twelve", func(t *testing.T) {
-		// The file is so large that all have arrived before the first save ends, even on one core.
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(20))
-		large := string(builtInSample) + strings.Repeat("\n", 50<<20)
-		s := newService(t, Options{Data: writeFile(t, freshPath(t), large)})
+		s := slowService(t)
 		var clients sync.WaitGroup
 		for range 20 {
 			clients.Go(func() { s.do(post, five) })
