@@ -248,5 +248,5 @@ var (
 	block      = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$") // a language, and a text
 	foreground = regexp.MustCompile(`(?m)^(go run \.|\./petstore)( .*)?$`)
 	// changing matches times, and what the server's own terminal shows: its log.
-	changing = regexp.MustCompile(`(?m)(Date|X-Ratelimit-Reset): .*|\r|^\d{4}/\d\d/\d\d .*\n`)
+	changing = regexp.MustCompile(`(?m)(Date|X-Ratelimit-Reset|Retry-After): .*|\r|^\d{4}/\d\d/\d\d .*\n`)
 )
