@@ -37,6 +37,7 @@ func TestPatiently(t *testing.T) {
 		"returns one with a date":   {0, nil, []string{"Tue, 01 Dec 2026 12:00:00 GMT"}},
 		"returns one with 1.5":      {0, nil, []string{"1.5"}},
 		"returns one with +1":       {0, nil, []string{"+1"}},
+		"returns one with -1":       {0, nil, []string{"-1"}},
 		"returns one with 33 bits":  {0, nil, []string{"4294967296"}},
 		"returns the error of send": {time.Second, io.EOF, []string{"1"}},
 		"heeds its context":         {timeout, context.DeadlineExceeded, []string{"999999"}},
