@@ -5,6 +5,7 @@ const browser = (browserName, executablePath, channel) =>
   ({ name: browserName, use: { browserName, channel, launchOptions: { executablePath } } })
 export default {
   testMatch: 'page.mjs',
+  forbidOnly: true,
   outputDir: 'node_modules/.page',
   reporter: 'list',
   workers: 4,
