@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -69,7 +70,8 @@ func must(t testing.TB, err error) {
 // equal reports how got differs from want. The test goes on.
 func equal(t testing.TB, what string, want, got any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	every := cmp.Exporter(func(reflect.Type) bool { return true }) // field, also an unexported one
+	if diff := cmp.Diff(want, got, every); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
@@ -177,7 +179,9 @@ var statusOfCode = map[string]int{
 // freshPath returns the path of a data file that does not exist yet, in a directory of its own.
 func freshPath(t testing.TB) string {
 	t.Helper()
-	return filepath.Join(t.TempDir(), "petstore.json")
+	directory, err := filepath.EvalSymlinks(t.TempDir()) // as the program names it
+	must(t, err)
+	return filepath.Join(directory, "petstore.json")
 }
 
 // writeFile returns the path.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -18,9 +17,7 @@ func TestPlans(t *testing.T) {
 	must(t, err)
 	want := map[string]plan{"demo-free": {60, 1000}, "demo-pro": {300, 10_000},
 		"demo-business": {1000, 100_000}, "demo-enterprise": {5000, 1_000_000}}
-	if !maps.Equal(got, want) {
-		t.Errorf("the demo keys have the limits %v, want %v", got, want)
-	}
+	equal(t, "limits of the demo keys", want, got)
 }
 
 // rates are what a response says of the limits. Its times are in seconds from now; since now is cut
@@ -59,9 +56,7 @@ func (s *service) expectLast(count int, wait time.Duration, want rates, header .
 		time.Sleep(wait)
 		got = ratesOf(s.do("GET /pets", "", header...))
 	}
-	if got != want {
-		s.t.Errorf("the last of %d requests got %+v, want %+v", count, got, want)
-	}
+	equal(s.t, fmt.Sprintf("the last of %d requests", count), want, got)
 }
 
 const tick = time.Nanosecond // the shortest time there is

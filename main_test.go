@@ -122,12 +122,6 @@ func TestFlags(t *testing.T) {
 	})
 }
 
-func TestHelp(t *testing.T) {
-	code, help := runBriefly("-h")
-	equal(t, "exit code", 0, code)
-	contains(t, "the help", help, "  -fail M/N\n")
-}
-
 func TestFlagValues(t *testing.T) {
 	for _, test := range []struct {
 		rule, flag     string
@@ -388,10 +382,12 @@ func TestResponseBeforeTheBody(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			withDelay(t, func(s *service, _ *http.Server, client net.Conn) {
+				begin := time.Now()
 				go io.WriteString(client, test.request)
 				response, _ := io.ReadAll(client)
-				begin := fmt.Sprint("HTTP/1.1 ", test.status)
-				contains(s.t, "the response", string(response), begin)
+				want := fmt.Sprint("HTTP/1.1 ", test.status)
+				contains(s.t, "the response", string(response), want)
+				equal(s.t, "took", 8*time.Second, time.Since(begin))
 			})
 		})
 	}

@@ -51,11 +51,11 @@ var writes = map[string]string{
 	"DELETE /store/orders/2": "",
 }
 
-func TestFailedSave(t *testing.T) {
+func TestWrites(t *testing.T) {
 	for request, body := range writes {
-		t.Run("of "+request+" changes nothing, and reads go on", func(t *testing.T) {
+		t.Run(request+" changes nothing if it cannot be saved, or is saved", func(t *testing.T) {
 			s := newService(t, Options{Data: freshPath(t)})
-			before := snapshotOf(s)
+			older, before := s.store.view(), snapshotOf(s)
 			mend := breakDisk(t, s.store.path)
 			s.expectError(request, body, "save_failed", "")
 			equal(t, "status of a read", 200, s.do("GET /pets", "").StatusCode)
@@ -64,19 +64,6 @@ func TestFailedSave(t *testing.T) {
 			mend()
 			equal(t, "the state", before, snapshotOf(s))
 			s.expectSaved()
-			s.do(request, body)
-			if snapshotOf(s) == before {
-				t.Error("the next write fails, too")
-			}
-		})
-	}
-}
-
-func TestEachWrite(t *testing.T) {
-	for request, body := range writes {
-		t.Run(request+" is saved, and leaves the older state as it was", func(t *testing.T) {
-			s := newService(t, Options{Data: freshPath(t)})
-			older, before := s.store.view(), snapshotOf(s)
 			if status := s.do(request, body).StatusCode; snapshotOf(s) == before {
 				t.Errorf("status %d, and nothing has changed", status)
 			}
@@ -114,15 +101,6 @@ func TestUpdate(t *testing.T) {
 		writers.Wait()
 		equal(t, "categories", 4+20, len(s.store.view().categories.records))
 		s.expectSaved()
-	})
-}
-
-func TestSnapshot(t *testing.T) {
-	t.Run("is at first the sample, one record a line, the stock behind a pet", func(t *testing.T) {
-		s := newService(t, Options{Data: freshPath(t)})
-		equal(t, "the file", contentOf(t, "docs/sample.json"), contentOf(t, s.store.path))
-		contains(t, "the file", contentOf(t, s.store.path), "\n"+
-			`{"id":4,"name":"Tom","categoryId":2,"status":"sold","quantity":0}`+",\n")
 	})
 }
 
@@ -180,14 +158,14 @@ func TestEditedFile(t *testing.T) {
 	equal(t, "log", "", s.logged.String())
 }
 
-// expectRefused expects that a file with this content stops the start, with an error that names the
-// file and begins as wanted behind that, and that the file is left as it is. That it is one line,
-// whatever the file, is seen by checkSnapshot.
+// expectRefused expects that a file with this content stops the start, with an error in one line
+// that names the file and goes on as wanted, and that the file is left as it is.
 func expectRefused(t *testing.T, content, want string) {
 	t.Helper()
 	path := writeFile(t, freshPath(t), content)
 	_, err := New(Options{Data: path})
 	contains(t, "the error", fmt.Sprint(err), path+": "+want)
+	equal(t, "line breaks", 0, strings.Count(fmt.Sprint(err), "\n"))
 	equal(t, "the file", content, contentOf(t, path))
 }
 
@@ -235,9 +213,9 @@ func TestRefusedPath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must(t, os.Mkdir("directory", 0o755))
 	for path, want := range map[string]string{
-		"directory":          " is not a regular file",
-		os.DevNull:           " is not a regular file",
-		"none/petstore.json": " cannot be created: open ",
+		"directory":                   " is not a regular file",
+		os.DevNull:                    " is not a regular file",
+		filepath.Join("none", "file"): " cannot be created: open ",
 	} {
 		_, err := New(Options{Data: path})
 		contains(t, "the error", fmt.Sprint(err), path+want)
@@ -325,6 +303,7 @@ func TestChangedFile(t *testing.T) {
 		equal(t, "log", "save failed: "+errFileChanged.Message+"\n", s.logged.String())
 		s.expectError("DELETE /pets/5", "", "file_changed", "")
 		equal(t, "the file", content, contentOf(t, path))
+		equal(t, "files", []string{"petstore.json"}, namesIn(t, filepath.Dir(path)))
 		newService(t, Options{Data: path}).expect("DELETE /pets/5", "", 204, "")
 	})
 	t.Run("is not one with another time and inode", func(t *testing.T) {
@@ -336,31 +315,26 @@ func TestChangedFile(t *testing.T) {
 	})
 }
 
-func TestTwoServersOnOneFile(t *testing.T) {
-	t.Run("do not save over each other's writes", func(t *testing.T) {
-		path := freshPath(t)
-		one, other := newService(t, Options{Data: path}), newService(t, Options{Data: path})
-		one.expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
-		other.expectError("POST /categories", aCategory, "file_changed", "")
-		one.expect("POST /categories", aCategory, 201, `{"id":6,"name":"Birds"}`)
-		one.expectSaved()
-	})
-	t.Run("if both are first starts, the later is to start again", func(t *testing.T) {
-		path := freshPath(t)
-		later, err := openStore("", "", nil)
-		must(t, err)
-		later.path = path // where it has found no file
-		writeFile(t, path, string(builtInSample))
-		equal(t, "error", path+" cannot be created: another server has just written it; "+
-			"start again", fmt.Sprint(later.create()))
-		equal(t, "the file", string(builtInSample), contentOf(t, path))
-	})
+// Of two first starts at once, the later finds the file of the other.
+func TestTwoFirstStarts(t *testing.T) {
+	path := freshPath(t)
+	later, err := openStore("", "", nil)
+	must(t, err)
+	later.path = path // as if there had been no file
+	writeFile(t, path, string(builtInSample))
+	equal(t, "error", path+" cannot be created: another server has just written it; start again",
+		fmt.Sprint(later.create()))
+	equal(t, "the file", string(builtInSample), contentOf(t, path))
 }
 
 // The first records are those of the sample.
 func TestSample(t *testing.T) {
 	const content = `{"categories":[{"id":7,"name":"Birds"}]}`
 	mine := writeFile(t, filepath.Join(t.TempDir(), "mine.json"), content)
+	t.Run("is built in", func(t *testing.T) { // one record a line, the stock behind a pet
+		s := newService(t, Options{Data: freshPath(t)})
+		equal(t, "the file", contentOf(t, "docs/sample.json"), contentOf(t, s.store.path))
+	})
 	t.Run("is the first content, on disk or in memory, and never written", func(t *testing.T) {
 		for _, path := range []string{freshPath(t), ""} {
 			s := newService(t, Options{Data: path, Sample: mine})
@@ -368,10 +342,6 @@ func TestSample(t *testing.T) {
 			s.expect("DELETE /categories/7", "", 204, "")
 			equal(t, "the sample", content, contentOf(t, mine))
 		}
-	})
-	t.Run("leaves a data file as it is", func(t *testing.T) {
-		path := writeFile(t, freshPath(t), "{}")
-		newService(t, Options{Data: path, Sample: mine}).expect("GET /categories", "", 200, "[]")
 	})
 	t.Run("stops the start if it cannot be read, needed or not", func(t *testing.T) {
 		path, wrong := writeFile(t, freshPath(t), "{}"), writeFile(t, freshPath(t), `{"pets":5}`)

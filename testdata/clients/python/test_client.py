@@ -42,12 +42,6 @@ def test_day(petstore):  # the client does not wait for the next day
     with pytest.raises(client.APIError):
         client.call(url, key="day")
 
-def test_within(petstore):  # nor longer than it is told
-    server, begin = petstore("-fail", "1/1"), time.monotonic()
-    with pytest.raises(client.APIError):
-        client.call(server.url + "/pets", within=2.5)
-    assert time.monotonic() - begin < 3
-
 def test_own_records(petstore):  # on two pages
     pets = list(client.pages(petstore("-sample", "zoo.json").url + "/pets?limit=1"))
     assert len(pets) == 2 and pets[1]["name"] == "Dvořák"
