@@ -289,6 +289,7 @@ test('every size', async ({ page, server, first }) => {
   }
 })
 for (const colorScheme of ['light', 'dark']) test(`axe in ${colorScheme}`, async ({ page, server, first }) => {
+  test.skip(test.info().project.name !== 'chromium', 'it finds the same in Firefox')
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
   await page.goto(await server.start())
   await send(first, '200 OK')
