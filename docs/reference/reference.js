@@ -26,7 +26,7 @@ const other = matchMedia('(prefers-color-scheme: dark)').matches ? 'light' : 'da
 $('.scheme').onclick = () => choose('scheme', settings.scheme ? '' : other)
 react(() => { document.documentElement.style.colorScheme = settings.scheme }, [changes, 'scheme'])
 // The section that is read is the last one that begins in the upper fifth of the screen, or the one that was
-// asked for. The address names it, unless it names a part of it already.
+// asked for. The address names it, unless it names a part of it already: Firefox goes there after load.
 const links = all('nav a'), topOf = link => $(link.hash).getBoundingClientRect().top
 let section
 function markSection() {
@@ -44,8 +44,7 @@ function markSection() {
   if (!isPart) history.replaceState(null, '', link === links[0] ? '/' : link.hash)
 }
 addEventListener('hashchange', () => all(':target .aside, :target form').forEach(box => box.scrollTo(0, 0)))
-for (const event of ['hashchange', 'scroll']) addEventListener(event, markSection)
-addEventListener('load', () => setTimeout(markSection)) // when Firefox, too, is where the address leads
+for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, () => setTimeout(markSection))
 addEventListener('keydown', event => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return
   const focused = document.activeElement.closest('form')
