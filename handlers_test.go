@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -75,6 +76,8 @@ func TestOrders(t *testing.T) {
 		s.expect("PUT /store/orders/1", `{"quantity":7,"complete":true}`, 200,
 			`{"id":1,"quantity":7,"complete":true}`)
 		s.expectError("PUT /store/orders/1", "{}", "order_complete", "")
+		s.expectError("PUT /store/orders/2", `{"quantity":0}`, "invalid_field",
+			"quantity must be from 1 to 2147483647.")
 		s.expectError("DELETE /store/orders/1", "", "order_complete", "")
 	})
 }
@@ -145,11 +148,9 @@ func TestLists(t *testing.T) {
 func TestQuery(t *testing.T) {
 	for _, test := range []struct{ rule, target, want string }{
 		{"a sign", "/pets?categoryId=%2B1", "categoryId must be an integer from 1 to 9223372"},
-		{"more than 64 bits", "/pets?after=9223372036854775808", "after must be an integer from"},
 		{"an empty value", "/store/orders?limit", "limit must not be repeated or empty"},
 		{"a repeated value", "/pets?status=sold&status=sold", "status must not be repeated"},
 		{"another letter case", "/pets?Limit=1", `The parameter "Limit" is unknown`},
-		{"another letter case of a value", "/pets?status=Sold", "status must be available, pend"},
 		{"an unknown name", "/pets?x=1",
 			`The parameter "x" is unknown; use one of limit, after, status, categoryId.`},
 		{"a filter of another list", "/inventory?status=sold",
@@ -298,7 +299,6 @@ func TestKeyOfARequest(t *testing.T) {
 		s := newService(t, Options{})
 		s.expect("GET /categories?after=4", "", 200, "[]", "Authorization: ", "X-API-Key: demo-pro")
 		s.expectError("GET /pets", "", "unauthorized", "", "Authorization: ", "X-API-Key: wrong")
-		s.expectError("GET /pets", "", "unauthorized", "", "Authorization: ", noKey)
 	})
 	t.Run("is asked for before it is told which paths exist", func(t *testing.T) {
 		s := newService(t, Options{})
@@ -407,6 +407,13 @@ func TestOptions(t *testing.T) {
 		expectNew(`-only must be methods such as PUT or GET,POST; got "PUT,TRACE"`,
 			Options{Only: "PUT,TRACE", Delay: 1})
 	})
+	t.Run("have a default logger", func(t *testing.T) {
+		server, err := New(Options{})
+		must(t, err)
+		if server.options.Logger != log.Default() {
+			t.Error("it is not log.Default()")
+		}
+	})
 	inFakeTime(t, "of two servers share nothing", func(t *testing.T) {
 		one, other := newService(t, Options{Fail: "1/3"}), newService(t, Options{Fail: "1/3"})
 		for _, s := range []*service{one, other} {
@@ -501,7 +508,6 @@ func TestLog(t *testing.T) {
 	for _, test := range []struct{ rule, drop, request, want string }{
 		{"has method, path, query, status", "", "POST /pets?x=1", `POST "/pets?x=1" 201 0s`},
 		{"has the code of an error, escaped", "", "PUT /%0ax", `PUT "/%0ax" 404 not_found 0s`},
-		{"has open paths", "", "GET /healthz", `GET "/healthz" 200 0s`},
 		{"has dropped ones", "1/1", "GET /pets", `GET "/pets" dropped 0s`},
 	} {
 		inFakeTime(t, test.rule, func(t *testing.T) {

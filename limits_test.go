@@ -260,8 +260,6 @@ func TestKeysFile(t *testing.T) {
 		const wrong = "The keys must be an array with at least one entry."
 		equal(t, "error", wrong, fault(t, `[]`))
 		equal(t, "error", wrong, fault(t, `{"key":"secret","plan":"free"}`))
-		equal(t, "error", "The JSON begins with a byte order mark; remove it.",
-			fault(t, "\ufeff"+demoKeys))
 		equal(t, "error", "keys, record 2: The key appears twice; remove one entry.",
 			fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`))
 	})

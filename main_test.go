@@ -92,7 +92,8 @@ func (p *process) status(request, body string) (status int) {
 	return resp.StatusCode
 }
 
-// runBriefly runs the program in this process until it serves, and returns what it printed.
+// runBriefly runs the program in this process, with a context that is over, so that it stops as
+// soon as it serves. It returns what the program printed.
 func runBriefly(args ...string) (code int, printed string) {
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
@@ -257,6 +258,13 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 		contains(t, "the log", s.logged.String(), `GET "//x" 421 wrong_host `)
 		equal(t, "requests left", 299, ratesOf(s.do("GET /pets", "", "X-API-Key: demo-pro")).left)
 	})
+	t.Run("the process asks for it", func(t *testing.T) {
+		r, _ := http.NewRequest("GET", startProcess(t, "-data=").url, nil)
+		r.Host = "evil.example"
+		resp, err := http.DefaultClient.Do(r)
+		must(t, err)
+		equal(t, "status", 421, resp.StatusCode)
+	})
 	t.Run("other keys have no such rule", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1)})
 		equal(t, "status", 401, get(s, "/pets", "evil.example").Code)
@@ -394,8 +402,8 @@ func TestResponseBeforeTheBody(t *testing.T) {
 }
 
 func TestShutdown(t *testing.T) {
-	// expectShutdown expects that a shutdown takes so long while there is a response that is held
-	// back for 8 seconds, and that nobody has to read before 18 seconds have passed.
+	// expectShutdown expects that a shutdown takes so long. Nobody reads the response, so after its
+	// 8 seconds the handler would wait, until 18 have passed, for a client to take it.
 	expectShutdown := func(t *testing.T, takes time.Duration, log string, client func(net.Conn)) {
 		withDelay(t, func(s *service, server *http.Server, conn net.Conn) {
 			io.WriteString(conn, "GET /pets"+withKey+"Content-Length: 2\r\n\r\n{}")

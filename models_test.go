@@ -62,6 +62,8 @@ func TestWrongValue(t *testing.T) {
 			"a 64-bit integer without a fraction or exponent.",
 			[]string{"null", "{}", "[1]", `"1"`, "true", "1.0", "1.5", "1e0", "1E2",
 				"9223372036854775808", "-9223372036854775809", strings.Repeat("1", 60000)}},
+		{"status", "PUT /pets/1", `{"name":"x","categoryId":1,"status":%s}`,
+			"available, pending or sold.", []string{"null", `"gone"`, `""`, "5"}},
 		{"complete", "POST /store/orders", `{"complete":%s}`, "true or false.",
 			[]string{"null", "{}", "[true]", `"true"`, "1", "0"}},
 	} {

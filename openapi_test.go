@@ -24,11 +24,8 @@ import (
 // A description is what the tests read of docs/openapi.json, with every $ref replaced by what it
 // refers to.
 type description struct {
-	OpenAPI string
-	Info    struct {
-		Title, Version string
-		Plans          map[string]map[string]int64 `json:"x-plans"`
-	}
+	OpenAPI    string
+	Info       struct{ Title, Version string }
 	Tags       []tag
 	Paths      map[string]map[string]operation // by path and method
 	Components struct {
@@ -319,13 +316,6 @@ func TestDescription(t *testing.T) {
 			slices.Sorted(maps.Keys(d.Components.SecuritySchemes)))
 		equal(t, "tags", []tag{{"Pets", ""}, {"animals", "Pets"}, {"categories", "Pets"},
 			{"Store", ""}, {"orders", "Store"}, {"inventory", "Store"}}, d.Tags)
-	})
-	t.Run("plans", func(t *testing.T) {
-		fixed := map[string]map[string]int64{"enterprise": {}}
-		for name, p := range plans {
-			fixed[name] = map[string]int64{"perMinute": p.perMinute, "perDay": p.perDay}
-		}
-		equal(t, "x-plans", fixed, d.Info.Plans)
 	})
 	t.Run("codes", func(t *testing.T) {
 		code, statuses := d.Components.Schemas["Error"].Properties["code"], map[string]int{}

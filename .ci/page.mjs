@@ -51,7 +51,6 @@ const expectSeen = (part, fact) => expect.poll(() => part.evaluate(part => {
   const { left, top } = part.getBoundingClientRect(), inside = 9 // pixels, to be past a round corner
   return part.contains(document.elementFromPoint(left + inside, top + inside))
 }), fact).toBe(true)
-const openAll = details => details.evaluateAll(all => all.forEach(part => { part.open = true }))
 
 test('a first request', async ({ page, server, first, meter }) => {
   await page.goto(await server.start())
@@ -276,7 +275,7 @@ test('every size', async ({ page, server, first }) => {
   await page.goto(await server.start())
   await send(first, '200 OK')
   await page.locator('#key').selectOption('Own key') // whose field makes the widest header
-  await openAll(page.locator('details'))
+  await page.locator('details').evaluateAll(all => all.forEach(part => { part.open = true }))
   const boxes = page.locator('main :is(div, p, td, li, button, h3, summary, pre), nav a, header, header p')
   for (const width of [320, 360, 390, 768, 911, 1093, 1280, 1366, 1920]) { // phones to screens, some zoomed
     await page.setViewportSize({ width, height: 720 })
@@ -293,7 +292,6 @@ for (const colorScheme of ['light', 'dark']) test(`axe in ${colorScheme}`, async
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
   await page.goto(await server.start())
   await send(first, '200 OK')
-  await openAll(page.locator('#overview details, #errors details, #listPets details'))
   await page.evaluate(readFileSync(join(import.meta.dirname, 'node_modules/axe-core/axe.min.js'), 'utf8'))
   const { violations } = await page.evaluate(() => globalThis.axe.run())
   expect(violations.map(({ id, nodes }) => [id, nodes[0].html]), 'axe finds nothing').toEqual([])
