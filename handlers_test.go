@@ -516,12 +516,6 @@ func TestLog(t *testing.T) {
 			equal(t, "log", test.want+"\n", s.logged.String())
 		})
 	}
-	t.Run("is empty by default", func(t *testing.T) {
-		s := newService(t, Options{})
-		s.do("GET /pets", "")
-		s.do("OPTIONS /pets", "", "Origin: "+shop, "Access-Control-Request-Method: GET")
-		equal(t, "log", "", s.logged.String())
-	})
 }
 
 func TestOpenPaths(t *testing.T) {

@@ -38,8 +38,8 @@ func newService(t testing.TB, options Options) *service {
 	return &service{Server: server, t: t, logged: logged}
 }
 
-// slowService returns a service whose first save takes until twenty requests have arrived: it reads
-// the old file once more, which is large. They arrive even if the computer has one core.
+// slowService returns a service whose first save takes long enough for twenty requests to arrive,
+// even on one core: it reads the old file once more, which is large.
 func slowService(t *testing.T) *service {
 	before := runtime.GOMAXPROCS(20)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
