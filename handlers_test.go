@@ -29,7 +29,6 @@ func ExampleNew() {
 const newKiwi = `{"name":"Kiwi","categoryId":1}`
 
 // What docs/openapi.json says and shows of the operations is tested by TestExamples.
-
 func TestPets(t *testing.T) {
 	t.Run("a stock comes and goes with its pet, and has its status", func(t *testing.T) {
 		s := newService(t, Options{})
