@@ -57,8 +57,6 @@ func TestOrders(t *testing.T) {
 		s := newService(t, Options{})
 		s.expectError("POST /store/orders", `{"petId":9223372036854775807}`,
 			"unknown_reference", "petId 9223372036854775807 does not exist")
-		s.expectError("POST /pets", `{"name":"x","categoryId":-9223372036854775808}`,
-			"unknown_reference", "categoryId -9223372036854775808 does not exist")
 	})
 	t.Run("it needs no stock, and moves none", func(t *testing.T) {
 		s := newService(t, Options{})
@@ -154,7 +152,6 @@ func TestQuery(t *testing.T) {
 		{"a filter of another list", "/inventory?status=sold",
 			`The parameter "status" is unknown; use one of limit, after.`},
 		{"a wrong escape", "/pets?limit=%zz", "The query must consist of"},
-		{"a semicolon", "/pets?limit=1;after=1", "The query must consist of"},
 		{"the first of many unknown ones by name", "/pets?i=1&h=1&g=1&f=1&e=1&d=1&c=1&b=1&a=1",
 			`The parameter "a" is unknown`},
 	} {

@@ -262,6 +262,8 @@ func TestKeysFile(t *testing.T) {
 		equal(t, "error", wrong, fault(t, `{"key":"secret","plan":"free"}`))
 		equal(t, "error", "keys, record 2: The key appears twice; remove one entry.",
 			fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`))
+		equal(t, "error", "keys, record 2: plan must be free, pro, business or enterprise.",
+			fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"gold"}]`))
 	})
 	for want, entries := range map[string][]string{
 		"key is missing; it must be a string.":            {`"plan":"free"`},

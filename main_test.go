@@ -211,6 +211,11 @@ func TestOutput(t *testing.T) {
 		contains(t, "the output", printed, path+" is read-only, so every write will fail\n")
 		contains(t, "the output", printed, ` GET "/pets" 200 `)
 	})
+	t.Run("of -h is a list of the flags", func(t *testing.T) {
+		code, printed := runBriefly("-h")
+		equal(t, "exit code", 0, code)
+		contains(t, "the output", printed, "  -fail M/N\n")
+	})
 	t.Run("has no demo key with other keys", func(t *testing.T) {
 		_, printed := runBriefly("-addr", ":0", "-keys", keysFile(t, 9, 9))
 		contains(t, "the output", printed, `"Authorization: Bearer KEY" http://localhost:`)
