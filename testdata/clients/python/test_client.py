@@ -38,10 +38,11 @@ def test_ban(petstore):  # the client waits for the end of a ban
 
 def test_day(petstore):  # the client does not wait for the next day
     url = petstore("-keys", "keys.json").url + "/pets"
-    client.call(url, key="day")
+    for _ in range(3):
+        client.call(url, key="day")
     with pytest.raises(client.APIError):
         client.call(url, key="day")
 
-def test_own_records(petstore):  # on two pages
+def test_own_records(petstore):  # on nine pages
     pets = list(client.pages(petstore("-sample", "zoo.json").url + "/pets?limit=1"))
-    assert len(pets) == 2 and pets[1]["name"] == "Dvořák"
+    assert len(pets) == 9 and pets[1]["name"] == "Dvořák"
