@@ -217,9 +217,12 @@ test('a lost response', async ({ page, server, meter }) => {
   await send(panel, '201 Created')
 })
 test('a request that fails', async ({ page, server, first }) => {
+  await page.clock.install()
   await page.goto(await server.start('-fail', '1/1'))
-  await first.locator('.send').click()
-  await first.getByText('Wait 1 s, then send again.').waitFor()
+  await page.clock.pauseAt(Date.now() + 2000)
+  await send(first, '503 Service Unavailable')
+  await expect(first, 'the page says how long to wait').toContainText('Wait 1 s, then send again.')
+  await page.clock.fastForward(1500)
   await expect(first, 'the page says when the wait is over').toContainText('You can send again.')
 })
 test('a server that stops and starts again', async ({ page, server, first, meter }) => {
@@ -271,6 +274,22 @@ test('a phone', async ({ page, server, first }) => {
   await page.locator('nav [href="#errors"]').click()
   await expect(page.locator('nav'), 'the menu closes when it leads on').toBeHidden()
 })
+for (const [width, height] of [[844, 390], [640, 360], [853, 480]]) // a phone on its side, zooms of 200 and 150 %
+  test(`a short screen, ${width}x${height}`, async ({ page, server }) => {
+    await page.setViewportSize({ width, height })
+    await page.goto(`${await server.start()}/#createPet`)
+    const panel = page.locator('#createPet .panel')
+    await send(panel, '201 Created')
+    for (const part of ['.address', '.status-line', '.answer .line >> nth=2'])
+      await expectSeen(panel.locator(part), `Send brings ${part} into view`)
+    await page.locator('#createPet summary', { hasText: '413' }).click()
+    await page.locator('#createPet summary', { hasText: 'Body too large' }).click()
+    await press(page.locator('#createPet'), 'Try 413: Body too large')
+    await expect(panel.locator('.answer')).toContainText('413 ')
+    for (const part of ['.address', '.status-line'])
+      await expectSeen(panel.locator(part), `Try brings ${part} into view`)
+    await expect(page, 'the address stays').toHaveURL(/#createPet$/)
+  })
 test('every size', async ({ page, server, first }) => {
   await page.goto(await server.start())
   await send(first, '200 OK')

@@ -119,13 +119,14 @@ export class Panel {
     return entry
   }
   get scroller() { return this.form.closest('.aside') ?? this.form } // where the panel is beside the text
-  // reveal scrolls until the head is in view and, beneath it, the first line of an answer.
+  // reveal scrolls until the head is in view and, beneath it, an answer: its first line and some of its body.
   reveal(line) {
-    const [bar, head, { top }] = [$('header'), this.head, this.form].map(rectOf)
-    if (head.top < bar.bottom - 2 || top > innerHeight - 100) scrollBy(0, top - bar.bottom - 8)
+    const bar = Math.max(0, rectOf($('header')).bottom), head = rectOf(this.head)
+    if (head.top < bar - 2 || head.bottom > innerHeight) scrollBy(0, rectOf(this.form).top - bar - 8)
     for (const box of line ? [this.scroller, window] : []) {
-      const { top } = rectOf(line), distance = top - rectOf(this.head).bottom
-      if (distance < -2 || top > innerHeight - 100) box.scrollBy(0, distance)
+      const { top } = rectOf(line), { bottom } = rectOf(this.answer), edge = box === window ? bar : rectOf(box).top
+      if (top < rectOf(this.head).bottom - 2 || Math.min(bottom, top + 180) > innerHeight)
+        box.scrollBy(0, top - edge - head.height) // to where it is right beneath the head, which stays at the edge
     }
   }
   // render shows the state. While a request is sent, what was there before stays; it is marked after a while.
