@@ -13,38 +13,163 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// A service is a Server for a test.
+// Three verbs send requests and compare responses, and equal and contains compare values:
+//
+//	s := newService(t, Options{})
+//	s.send("PUT /pets/5", newKiwi, "Origin", shop) // with a body, and pairs for the header
+//	s.send("GET /categories?after=4", "").expect(200, `[]`)
+//	s.as("demo-pro").send("GET /pets/9", "").expectError("not_found", "No pet has the id 9")
+//	equal(t, "Link", s.send("GET /pets", "").Header.Get("Link"), "") // first got, then want
+
+// A service is a Server for a test, with the key of its requests.
 type service struct {
 	*Server
-	t      testing.TB
-	logged *bytes.Buffer
+	handler http.Handler // the Server, or what a test puts around it
+	t       testing.TB
+	key     string
+	logged  *bytes.Buffer
 }
 
-// newService returns a service with just these options. What it logs is shown if the test fails. A
-// subtest has a service of its own, so that it is the one that fails.
+const (
+	testKey = "demo-enterprise" // which the demo keys have, and keysFile
+	noKey   = ""
+)
+
+// newService returns a service with just these options and testKey. What it logs is shown if the
+// test fails. A subtest has a service of its own, so that it is the one that fails.
 func newService(t testing.TB, options Options) *service {
 	t.Helper()
 	logged := new(bytes.Buffer)
 	options.Logger = log.New(io.MultiWriter(logged, t.Output()), "", 0)
 	server, err := New(options)
 	must(t, err)
-	return &service{Server: server, t: t, logged: logged}
+	return &service{Server: server, handler: server, t: t, key: testKey, logged: logged}
 }
 
-// slowService returns a service whose first save takes long enough for twenty requests to arrive,
-// even on one core: it reads the old file once more, which is large.
-func slowService(t *testing.T) *service {
-	before := runtime.GOMAXPROCS(20)
-	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
-	large := string(builtInSample) + strings.Repeat("\n", 50<<20)
-	return newService(t, Options{Data: writeFile(t, freshPath(t), large)})
+// as returns the same service for requests with another key, or with noKey.
+func (s *service) as(key string) *service {
+	other := *s
+	other.key = key
+	return &other
+}
+
+// send sends a request, such as "GET /pets/1", with names and values for its header.
+func (s *service) send(request, body string, header ...string) *reply {
+	s.t.Helper()
+	method, target, _ := strings.Cut(request, " ")
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if s.key != noKey {
+		r.Header.Set("X-API-Key", s.key)
+	}
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Add(pair[0], pair[1])
+	}
+	resp := s.sendRequest(r)
+	sent := strings.Join(slices.Concat([]string{request}, header, []string{body}), " ")
+	resp.sent = fmt.Sprintf("%.300s", strings.TrimSpace(sent))
+	return resp
+}
+
+// A reply is the response to a request. Its status is 0 if the connection is closed without one.
+type reply struct {
+	*http.Response
+	body string
+	s    *service
+	sent string // the request, for what a failure says
+}
+
+func (s *service) sendRequest(r *http.Request) (resp *reply) {
+	resp = &reply{Response: new(http.Response), s: s, sent: r.Method + " " + r.URL.String()}
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
+			panic(p)
+		}
+	}()
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	resp.Response, resp.body = w.Result(), w.Body.String()
+	resp.Request = r
+	return resp
+}
+
+// expect expects this status and this JSON, in which the order of fields matters, but not white
+// space. It must be as docs/openapi.json describes it.
+func (r *reply) expect(status int, body string) {
+	r.s.t.Helper()
+	got := fmt.Sprint(r.StatusCode, " ", compact(r.body))
+	r.compare(got, fmt.Sprint(status, " ", compact(body)))
+	r.expectDescribed()
+}
+
+// expectError expects an error with this code, and so with its status, whose message begins with
+// this text. It must be as docs/openapi.json describes it.
+func (r *reply) expectError(code, message string) {
+	r.s.t.Helper()
+	want := fmt.Sprint(statusOfCode[code], " ", code, ": ", message)
+	got := fmt.Sprint(r.StatusCode, " ", r.err().Code, ": ", r.err().Message)
+	if !strings.HasPrefix(got, want) {
+		r.compare(got, want)
+	}
+	r.expectDescribed()
+}
+
+// compare reports two texts that differ, from shortly before their first difference.
+func (r *reply) compare(got, want string) {
+	r.s.t.Helper()
+	if got == want {
+		return
+	}
+	same := 0
+	for same < min(len(got), len(want)) && got[same] == want[same] {
+		same++
+	}
+	begin := max(0, same-200)
+	r.s.t.Errorf("sent %s\n got %.400s\nwant %.400s", r.sent, got[begin:], want[begin:])
+}
+
+// compact returns JSON without white space, or other text as it is.
+func compact(text string) string {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(text)) != nil {
+		return text
+	}
+	return b.String()
+}
+
+// errorIn reads an Error. For other data, it returns Error{}.
+func errorIn(data []byte) (e Error) {
+	json.Unmarshal(data, &e)
+	return e
+}
+
+func (r *reply) err() Error { return errorIn([]byte(r.body)) }
+
+// atOnce sends from twenty clients. All of them wait for the store before the first gets it.
+func (s *service) atOnce(send func()) {
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	for range 20 {
+		clients.Go(send)
+	}
+	stacks := make([]byte, 1<<20)
+	for range 1000 { // a client may wait for something else
+		n := runtime.Stack(stacks, true)
+		if bytes.Count(stacks[:n], []byte("[sync.Mutex.Lock")) >= 20 {
+			return
+		}
+		runtime.Gosched()
+	}
 }
 
 // inFakeTime runs a subtest in which waits pass at once: see testing/synctest.
@@ -67,12 +192,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// equal reports how got differs from want. The test goes on.
-func equal(t testing.TB, what string, want, got any) {
+// equal reports how got differs from want, in at most ten lines. The test goes on.
+func equal(t testing.TB, what string, got, want any) {
 	t.Helper()
 	every := cmp.Exporter(func(reflect.Type) bool { return true }) // field, also an unexported one
 	if diff := cmp.Diff(want, got, every); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
+		lines := strings.SplitN(diff, "\n", 10)
+		t.Errorf("%s (-want +got):\n%s", what, strings.Join(lines[:min(9, len(lines))], "\n"))
 	}
 }
 
@@ -80,89 +206,8 @@ func equal(t testing.TB, what string, want, got any) {
 func contains(t testing.TB, what, text, part string) {
 	t.Helper()
 	if !strings.Contains(text, part) {
-		t.Errorf("%s lacks %q:\n%s", what, part, text)
+		t.Errorf("%s lacks %q:\n%.1000s", what, part, text)
 	}
-}
-
-// expect sends a request as do does. The response must have this status and this JSON, in which the
-// order of fields matters, but not white space.
-func (s *service) expect(request, body string, status int, want string, header ...string) {
-	s.t.Helper()
-	resp := s.do(request, body, header...)
-	got, _ := io.ReadAll(resp.Body)
-	equal(s.t, request+": status", status, resp.StatusCode)
-	equal(s.t, request+": body", indented(want), indented(string(got)))
-}
-
-// indented returns JSON spread over lines, or other text as it is.
-func indented(text string) string {
-	var b bytes.Buffer
-	if json.Indent(&b, []byte(strings.TrimSpace(text)), "", "  ") != nil {
-		return text
-	}
-	return b.String()
-}
-
-// expectError sends a request as do does, and returns the header of the response. That must be an
-// error with this code, and so with its status, and the message must begin with this text.
-func (s *service) expectError(request, body, code, message string, header ...string) http.Header {
-	s.t.Helper()
-	resp := s.do(request, body, header...)
-	got := errorIn(resp.Body)
-	if got.Code != code || !strings.HasPrefix(got.Message, message) {
-		s.t.Errorf("%s %.200s: got %s: %q, want %s: %q", request, body, got.Code, got.Message,
-			code, message)
-	}
-	return resp.Header
-}
-
-// errorIn reads the body of a response. For a body that is no Error object, it returns Error{}.
-func errorIn(body io.Reader) (e Error) {
-	json.NewDecoder(body).Decode(&e)
-	return e
-}
-
-// do sends a request, such as "GET /pets/1", with lines of its header, such as "Origin: http://x".
-// The key is testKey, unless a line has another one or is noKey.
-func (s *service) do(request, body string, header ...string) *http.Response {
-	s.t.Helper()
-	method, target, _ := strings.Cut(request, " ")
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	for _, line := range header {
-		name, value, found := strings.Cut(line, ": ")
-		if !found {
-			s.t.Fatalf("%q is no line of a header", line)
-		}
-		r.Header.Add(name, value)
-	}
-	switch r.Header.Get("X-API-Key") {
-	case "":
-		r.Header.Set("X-API-Key", testKey)
-	case "none":
-		r.Header.Del("X-API-Key")
-	}
-	return s.exchange(r)
-}
-
-const (
-	testKey = "demo-enterprise" // which the demo keys have, and keysFile
-	noKey   = "X-API-Key: none"
-)
-
-// exchange sends a request, and checks the response with checkResponse. If the connection is closed
-// without one, the status is 0.
-func (s *service) exchange(r *http.Request) (resp *http.Response) {
-	s.t.Helper()
-	resp = &http.Response{Body: http.NoBody}
-	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
-			panic(p)
-		}
-	}()
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	s.checkResponse(r, w)
-	return w.Result()
 }
 
 // statusOfCode is what clients know of the codes. It is written out here, so that none changes by

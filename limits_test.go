@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -17,14 +16,14 @@ func TestPlans(t *testing.T) {
 	must(t, err)
 	want := map[string]plan{"demo-free": {60, 1000}, "demo-pro": {300, 10_000},
 		"demo-business": {1000, 100_000}, "demo-enterprise": {5000, 1_000_000}}
-	equal(t, "limits of the demo keys", want, got)
+	equal(t, "limits of the demo keys", got, want)
 }
 
 // rates are what a response says of the limits. Its times are in seconds from now; since now is cut
 // to a second, reset may be one more than retry.
 type rates struct{ status, limit, left, reset, retry int }
 
-func ratesOf(resp *http.Response) rates {
+func ratesOf(resp *reply) rates {
 	number := func(name string) int {
 		n, _ := strconv.Atoi(resp.Header.Get(name)) // 0 if it is missing
 		return n
@@ -39,14 +38,14 @@ func ratesOf(resp *http.Response) rates {
 }
 
 // expectAfter waits, sends a request, and compares what its response says of the limits.
-func (s *service) expectAfter(wait time.Duration, want rates, header ...string) {
+func (s *service) expectAfter(wait time.Duration, want rates) {
 	s.t.Helper()
-	s.expectLast(1, wait, want, header...)
+	s.expectLast(1, wait, want)
 }
 
 // expectLast sends a number of requests, each after a wait, and compares what the last response
 // says of the limits.
-func (s *service) expectLast(count int, wait time.Duration, want rates, header ...string) {
+func (s *service) expectLast(count int, wait time.Duration, want rates) {
 	s.t.Helper()
 	if time.Now().Year() != 2000 {
 		s.t.Fatal("the waits are for inFakeTime, which begins in 2000")
@@ -54,9 +53,9 @@ func (s *service) expectLast(count int, wait time.Duration, want rates, header .
 	var got rates
 	for range count {
 		time.Sleep(wait)
-		got = ratesOf(s.do("GET /pets", "", header...))
+		got = ratesOf(s.send("GET /pets", ""))
 	}
-	equal(s.t, fmt.Sprintf("the last of %d requests", count), want, got)
+	equal(s.t, fmt.Sprintf("the last of %d requests", count), got, want)
 }
 
 const tick = time.Nanosecond // the shortest time there is
@@ -98,9 +97,9 @@ func TestWindows(t *testing.T) {
 	inFakeTime(t, "with a minute of 2 s, that of the keyless too, but no day", func(t *testing.T) {
 		s := newService(t, Options{Minute: 2 * time.Second, Keys: keysFile(t, 1, 2)})
 		s.expectLast(2, 0, rates{status: 429, limit: 1, reset: 2, retry: 2})
-		s.expectLast(61, 0, rates{status: 429, limit: 60, reset: 2, retry: 2}, noKey)
+		s.as(noKey).expectLast(61, 0, rates{status: 429, limit: 60, reset: 2, retry: 2})
 		s.expectAfter(2*time.Second, rates{status: 200, limit: 2, reset: 86398})
-		s.expectAfter(0, rates{status: 401, limit: 60, left: 59, reset: 2}, noKey)
+		s.as(noKey).expectAfter(0, rates{status: 401, limit: 60, left: 59, reset: 2})
 	})
 	// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time
 	// that has a reading of it. Such a time differs from itself rounded to 0.
@@ -109,7 +108,7 @@ func TestWindows(t *testing.T) {
 		for _, key := range []string{testKey, "wrong"} {
 			first := s.limits.admit(key, now)
 			earlier := s.limits.admit(key, now.Add(-time.Hour))
-			equal(t, "end, said an hour earlier", first.reset, earlier.reset)
+			equal(t, "end, said an hour earlier", earlier.reset, first.reset)
 			for i := range 12 { // up to a ban
 				d := s.limits.admit(key, now.Add(time.Duration(i)*time.Second))
 				if d.reset != d.reset.Round(0) {
@@ -133,7 +132,7 @@ func TestWaiting(t *testing.T) {
 					time.Sleep(time.Duration(random.Int64N(int64(time.Second / 2))))
 				}
 				time.Sleep(time.Duration(wait) * time.Second)
-				got := ratesOf(s.do("GET /categories?after=4", ""))
+				got := ratesOf(s.send("GET /categories?after=4", ""))
 				if wait > 0 && got.status != 200 || got.status == 403 {
 					t.Errorf("%+v after a wait of %d s", got, wait)
 				}
@@ -146,12 +145,12 @@ func TestWaiting(t *testing.T) {
 		inFakeTime(t, fmt.Sprintf("twice as long, it is never banned: %+v", p), func(t *testing.T) {
 			s := newService(t, options)
 			for range 100 {
-				status := s.do("GET /categories?after=4", "").StatusCode
+				status := s.send("GET /categories?after=4", "").StatusCode
 				for wait := time.Second; status == 429; wait *= 2 {
 					time.Sleep(wait)
-					status = s.do("GET /categories?after=4", "").StatusCode
+					status = s.send("GET /categories?after=4", "").StatusCode
 				}
-				equal(t, "status after the waits", 200, status)
+				equal(t, "status after the waits", status, 200)
 			}
 		})
 	}
@@ -160,46 +159,48 @@ func TestWaiting(t *testing.T) {
 func TestCounting(t *testing.T) {
 	t.Run("once, whatever a request gets", func(t *testing.T) {
 		s := newService(t, Options{})
-		equal(t, "left after a HEAD", 4999, ratesOf(s.do("HEAD /pets/1", "")).left)
-		equal(t, "left after a 404", 4998, ratesOf(s.do("GET /nothing", "")).left)
-		equal(t, "left after an unclean path", 4997, ratesOf(s.do("GET //pets", "")).left)
-		equal(t, "left after a 405", 4996, ratesOf(s.do("PATCH /pets", "")).left)
+		equal(t, "left after a HEAD", ratesOf(s.send("HEAD /pets/1", "")).left, 4999)
+		equal(t, "left after a 404", ratesOf(s.send("GET /nothing", "")).left, 4998)
+		equal(t, "left after an unclean path", ratesOf(s.send("GET //pets", "")).left, 4997)
+		equal(t, "left after a 405", ratesOf(s.send("PATCH /pets", "")).left, 4996)
 	})
 	inFakeTime(t, "on arrival, also under delay, fail and drop", func(t *testing.T) {
 		s := newService(t, Options{Delay: 8 * time.Second, Fail: "1/2", Drop: "1/1"})
 		for _, want := range []int64{4999, 4998} { // one fails, and one is dropped
-			go s.do("GET /pets", "")
+			go s.send("GET /pets", "")
 			synctest.Wait()
 			got := s.limits.accounts[testKey].minute.remaining()
-			equal(t, "requests left", want, got)
+			equal(t, "requests left", got, want)
 		}
 		time.Sleep(8 * time.Second)
 	})
 	inFakeTime(t, "the keyless together, in a minute of the Free plan, no ban", func(t *testing.T) {
-		s, wrong := newService(t, Options{}), "X-API-Key: x"
+		s := newService(t, Options{})
+		stranger := s.as("x")
 		for i := range 60 {
 			r := httptest.NewRequest("GET", "/pets", nil)
 			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", i)
 			r.Header.Set("X-API-Key", fmt.Sprint("guess", i))
-			equal(t, "left for "+r.RemoteAddr, 59-i, ratesOf(s.exchange(r)).left)
+			equal(t, "left for "+r.RemoteAddr, ratesOf(s.sendRequest(r)).left, 59-i)
 		}
-		equal(t, "accounts, of the demo keys", 4, len(s.limits.accounts))
-		s.expectLast(59, time.Second, rates{status: 429, limit: 60, reset: 1, retry: 1}, wrong)
-		s.expectError("GET /pets", "", "rate_limited", "The limit of 60 requests", wrong)
-		s.expect("GET /categories?after=4", "", 200, "[]") // a valid key passes
-		s.expectAfter(time.Second, rates{status: 401, limit: 60, left: 59, reset: 60}, wrong)
+		equal(t, "accounts, of the demo keys", len(s.limits.accounts), 4)
+		stranger.expectLast(59, time.Second, rates{status: 429, limit: 60, reset: 1, retry: 1})
+		stranger.send("GET /pets", "").expectError("rate_limited", "The limit of 60 requests")
+		s.send("GET /categories?after=4", "").expect(200, "[]") // a valid key passes
+		stranger.expectAfter(time.Second, rates{status: 401, limit: 60, left: 59, reset: 60})
 	})
 }
 
 func TestBan(t *testing.T) {
 	inFakeTime(t, "the tenth strike in a minute bans its key for five", func(t *testing.T) {
-		s, free := newService(t, Options{}), "X-API-Key: demo-free"
-		s.expectLast(60, 0, rates{status: 200, limit: 60, reset: 60}, free)
-		s.expectLast(9, time.Second, rates{status: 429, limit: 60, reset: 51, retry: 51}, free)
-		s.expectAfter(time.Second, rates{status: 403, limit: 60, reset: 300, retry: 300}, free)
+		s := newService(t, Options{})
+		free := s.as("demo-free")
+		free.expectLast(60, 0, rates{status: 200, limit: 60, reset: 60})
+		free.expectLast(9, time.Second, rates{status: 429, limit: 60, reset: 51, retry: 51})
+		free.expectAfter(time.Second, rates{status: 403, limit: 60, reset: 300, retry: 300})
 		s.expectAfter(0, rates{status: 200, limit: 5000, left: 4999, reset: 60})
-		s.expectAfter(5*time.Minute-tick, rates{status: 403, limit: 60, reset: 1, retry: 1}, free)
-		s.expectAfter(tick, rates{status: 200, limit: 60, left: 59, reset: 60}, free)
+		free.expectAfter(5*time.Minute-tick, rates{status: 403, limit: 60, reset: 1, retry: 1})
+		free.expectAfter(tick, rates{status: 200, limit: 60, left: 59, reset: 60})
 	})
 	inFakeTime(t, "no strike outlives its minute or the ban", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
@@ -252,18 +253,19 @@ func TestKeysFile(t *testing.T) {
 		return strings.TrimPrefix(fmt.Sprint(err), path+": ")
 	}
 	t.Run("takes visible ASCII and figures from 1 to 2147483647", func(t *testing.T) {
-		equal(t, "error", "<nil>", fault(t, `[{"key":"!~","plan":"free"},
+		got := fault(t, `[{"key":"!~","plan":"free"},
 			{"key":"lowest","plan":"enterprise","perMinute":1,"perDay":1},
-			{"key":"highest","plan":"enterprise","perMinute":2147483647,"perDay":2147483647}]`))
+			{"key":"highest","plan":"enterprise","perMinute":2147483647,"perDay":2147483647}]`)
+		equal(t, "error", got, "<nil>")
 	})
 	t.Run("is an array with an entry for each key", func(t *testing.T) {
 		const wrong = "The keys must be an array with at least one entry."
-		equal(t, "error", wrong, fault(t, `[]`))
-		equal(t, "error", wrong, fault(t, `{"key":"secret","plan":"free"}`))
-		equal(t, "error", "keys, record 2: The key appears twice; remove one entry.",
-			fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`))
-		equal(t, "error", "keys, record 2: plan must be free, pro, business or enterprise.",
-			fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"gold"}]`))
+		equal(t, "error", fault(t, `[]`), wrong)
+		equal(t, "error", fault(t, `{"key":"secret","plan":"free"}`), wrong)
+		equal(t, "error", fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`),
+			"keys, record 2: The key appears twice; remove one entry.")
+		equal(t, "error", fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"gold"}]`),
+			"keys, record 2: plan must be free, pro, business or enterprise.")
 	})
 	for want, entries := range map[string][]string{
 		"key is missing; it must be a string.":            {`"plan":"free"`},
@@ -285,7 +287,7 @@ func TestKeysFile(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			for _, entry := range entries {
-				equal(t, entry, "keys, record 1: "+want, fault(t, "[{"+entry+"}]"))
+				equal(t, entry, fault(t, "[{"+entry+"}]"), "keys, record 1: "+want)
 			}
 		})
 	}

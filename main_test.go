@@ -10,27 +10,24 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// binary builds the program, once for all tests that run it, beside the binary of the tests. There
-// go test removes it.
-var binary = sync.OnceValues(func() (path string, err error) {
-	tests, _ := os.Executable()
-	directory := filepath.Dir(tests)
-	// With -trimpath and without VCS data, a second build of the same sources is a cached one.
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", directory, ".")
-	build.Stderr = os.Stderr
-	return filepath.Join(directory, "petstore"), build.Run() // os/exec also finds petstore.exe
-})
+// TestMain makes the binary of the tests the program itself where a test starts it so.
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	m.Run()
+}
+
+const asProgram = "RUN_PETSTORE_NOT_ITS_TESTS"
 
 // A process is the program, serving.
 type process struct {
@@ -42,9 +39,9 @@ type process struct {
 // startProcess runs the program on a free port, and waits until it serves.
 func startProcess(t testing.TB, args ...string) *process {
 	t.Helper()
-	path, err := binary()
+	program, err := os.Executable()
 	must(t, err)
-	return startCommand(t, path, append([]string{"-addr", "localhost:0"}, args...)...)
+	return startCommand(t, program, append([]string{"-addr", "localhost:0"}, args...)...)
 }
 
 // startCommand runs the program by a command. It is killed after a minute, so that no test waits
@@ -54,6 +51,7 @@ func startCommand(t testing.TB, name string, args ...string) *process {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	p := &process{Cmd: exec.CommandContext(ctx, name, args...)}
 	t.Cleanup(func() { cancel(); p.wait() })
+	p.Env = append(os.Environ(), asProgram+"=1")
 	stderr, err := p.StderrPipe()
 	must(t, err)
 	p.stderr = stderr
@@ -109,17 +107,17 @@ func TestFlags(t *testing.T) {
 			"2s", "-slow", "1/2", "-fail", "1/3", "-drop", "1/4", "-only", "PUT", "-v",
 			"-cors-origin", "https://b"}, io.Discard)
 		must(t, err)
-		equal(t, "address", "[::1]:80", addr)
-		equal(t, "options", Options{Data: "d.json", Sample: "s.json", Keys: "k.json",
+		equal(t, "address", addr, "[::1]:80")
+		equal(t, "options", got, Options{Data: "d.json", Sample: "s.json", Keys: "k.json",
 			Minute: 10 * time.Second, CORSOrigins: []string{"https://a", "https://b"},
 			Delay: 2 * time.Second, Slow: "1/2", Fail: "1/3", Drop: "1/4", Only: "PUT",
-			Verbose: true}, got)
+			Verbose: true})
 	})
 	t.Run("have defaults", func(t *testing.T) {
 		addr, got, err := parseFlags(nil, io.Discard)
 		must(t, err)
-		equal(t, "address", "localhost:8080", addr)
-		equal(t, "options", Options{Data: "petstore.json", Minute: time.Minute}, got)
+		equal(t, "address", addr, "localhost:8080")
+		equal(t, "options", got, Options{Data: "petstore.json", Minute: time.Minute})
 	})
 }
 
@@ -164,10 +162,10 @@ func TestFaultsAtTheStart(t *testing.T) {
 	expectFault := func(t *testing.T, code int, text string, args ...string) {
 		t.Helper()
 		got, printed := runBriefly(append([]string{"-data", "new.json"}, args...)...)
-		equal(t, "exit code", code, got)
+		equal(t, "exit code", got, code)
 		contains(t, "the output", printed, text)
-		equal(t, "lines of output", 1, strings.Count(printed, "\n"))
-		equal(t, "files", []string(nil), namesIn(t, "."))
+		equal(t, "lines of output", strings.Count(printed, "\n"), 1)
+		equal(t, "files", namesIn(t, "."), []string(nil))
 	}
 	t.Run("a wrong flag has exit code 2, before anything is opened", func(t *testing.T) {
 		expectFault(t, 2, "flag provided but not defined: -zoo (petstore -h lists the flags)\n",
@@ -213,7 +211,7 @@ func TestOutput(t *testing.T) {
 	})
 	t.Run("of -h is a list of the flags", func(t *testing.T) {
 		code, printed := runBriefly("-h")
-		equal(t, "exit code", 0, code)
+		equal(t, "exit code", code, 0)
 		contains(t, "the output", printed, "  -fail M/N\n")
 	})
 	t.Run("has no demo key with other keys", func(t *testing.T) {
@@ -223,22 +221,21 @@ func TestOutput(t *testing.T) {
 	t.Run("has a URL where the server answers", func(t *testing.T) {
 		one := &net.TCPAddr{IP: net.IPv6loopback, Port: 80}
 		all := &net.TCPAddr{IP: net.IPv6unspecified, Port: 80}
-		equal(t, "for localhost", "http://localhost:80", urlOf(one, "localhost:0", true))
-		equal(t, "for an address", "http://[::1]:80", urlOf(one, "[::1]:0", true))
-		equal(t, "for all addresses", "http://localhost:80", urlOf(all, "0.0.0.0:0", false))
-		equal(t, "for a name", "http://pets.test:80", urlOf(one, "pets.test:0", false))
-		equal(t, "for one with the demo keys", "http://[::1]:80", urlOf(one, "pets.test:0", true))
+		equal(t, "for localhost", urlOf(one, "localhost:0", true), "http://localhost:80")
+		equal(t, "for an address", urlOf(one, "[::1]:0", true), "http://[::1]:80")
+		equal(t, "for all addresses", urlOf(all, "0.0.0.0:0", false), "http://localhost:80")
+		equal(t, "for a name", urlOf(one, "pets.test:0", false), "http://pets.test:80")
+		equal(t, "for one with the demo keys", urlOf(one, "pets.test:0", true), "http://[::1]:80")
 	})
 }
 
 // While the demo keys are in use, a web page whose name is made to lead here gets nothing.
 func TestHostOfTheDemoKeys(t *testing.T) {
-	get := func(s *service, target, host string) *httptest.ResponseRecorder {
-		r, w := httptest.NewRequest("GET", target, nil), httptest.NewRecorder()
+	get := func(s *service, target, host string) *reply {
+		process := &service{Server: s.Server, handler: httpServer(s.Server).Handler, t: s.t}
+		r := httptest.NewRequest("GET", target, nil)
 		r.Host = host
-		r.Header.Set("X-API-Key", "demo-pro")
-		httpServer(s.Server).Handler.ServeHTTP(w, r)
-		return w
+		return process.sendRequest(r)
 	}
 	t.Run("is localhost, a name under it or an address", func(t *testing.T) {
 		s := newService(t, Options{})
@@ -248,31 +245,31 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 			"": 421, "evil.example:80": 421, "localhost.evil.example": 421, "localhos": 421,
 			"127.0.0.1.example": 421, "evillocalhost": 421, "evil.example:localhost": 421,
 		} {
-			equal(t, host, status, get(s, "/healthz", host).Code)
+			equal(t, host, get(s, "/healthz", host).StatusCode, status)
 		}
 	})
 	t.Run("a 421 comes before the API, and is logged", func(t *testing.T) {
 		s := newService(t, Options{Verbose: true})
-		w := get(s, "//x", "evil.example")
-		equal(t, "status", 421, w.Code)
-		equal(t, "error", Error{"wrong_host", "With the demo keys, this server serves only " +
-			"localhost and IP addresses; use http://localhost, or start it with -keys.", 421},
-			errorIn(w.Body))
-		equal(t, "header", http.Header{"Cache-Control": {"no-store"},
-			"Content-Type": {"application/json"}}, w.Header())
+		resp := get(s, "//x", "evil.example")
+		equal(t, "error", resp.err(),
+			Error{"wrong_host", "With the demo keys, this server serves only " +
+				"localhost and IP addresses; use http://localhost, or start it with -keys.", 421})
+		equal(t, "status", resp.StatusCode, 421)
+		equal(t, "header", resp.Header, http.Header{"Cache-Control": {"no-store"},
+			"Content-Type": {"application/json"}})
 		contains(t, "the log", s.logged.String(), `GET "//x" 421 wrong_host `)
-		equal(t, "requests left", 299, ratesOf(s.do("GET /pets", "", "X-API-Key: demo-pro")).left)
+		equal(t, "requests left", ratesOf(s.send("GET /pets", "")).left, 4999)
 	})
 	t.Run("the process asks for it", func(t *testing.T) {
 		r, _ := http.NewRequest("GET", startProcess(t, "-data=").url, nil)
 		r.Host = "evil.example"
 		resp, err := http.DefaultClient.Do(r)
 		must(t, err)
-		equal(t, "status", 421, resp.StatusCode)
+		equal(t, "status", resp.StatusCode, 421)
 	})
 	t.Run("other keys have no such rule", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1)})
-		equal(t, "status", 401, get(s, "/pets", "evil.example").Code)
+		equal(t, "status", get(s, "/pets", "evil.example").StatusCode, 401)
 	})
 }
 
@@ -285,7 +282,7 @@ func (p *process) beginPost(t *testing.T) net.Conn {
 	fmt.Fprintf(client, "POST /categories"+withKey+expecting+"%d\r\n\r\n", len(aCategory))
 	begin := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n"))
 	io.ReadFull(client, begin)
-	equal(t, "begin of the response", "HTTP/1.1 100 Continue\r\n\r\n", string(begin))
+	equal(t, "begin of the response", string(begin), "HTTP/1.1 100 Continue\r\n\r\n")
 	return client
 }
 
@@ -312,7 +309,7 @@ func TestSignals(t *testing.T) {
 			response, _ := io.ReadAll(client)
 			contains(t, "the response", string(response), "HTTP/1.1 201 Created\r\n")
 			p.wait()
-			equal(t, "exit code", 0, p.ProcessState.ExitCode())
+			equal(t, "exit code", p.ProcessState.ExitCode(), 0)
 			contains(t, "the file", contentOf(t, path), "Birds")
 		})
 	}
@@ -326,13 +323,13 @@ func TestSignals(t *testing.T) {
 			}
 		}()
 		p.wait()
-		equal(t, "exit code, -1 for a signal", -1, p.ProcessState.ExitCode())
+		equal(t, "exit code, -1 for a signal", p.ProcessState.ExitCode(), -1)
 	})
 	t.Run("a log that nobody reads ends nothing", func(t *testing.T) {
 		p := startProcess(t, "-data=", "-v")
 		p.stderr.Close()
 		for range 3 {
-			equal(t, "status", 200, p.status("GET /pets", ""))
+			equal(t, "status", p.status("GET /pets", ""), 200)
 		}
 	})
 }
@@ -374,9 +371,9 @@ const (
 
 func TestTimeouts(t *testing.T) {
 	server := httpServer(newService(t, Options{Delay: 8 * time.Second}).Server)
-	equal(t, "for a request", 5*time.Second, server.ReadTimeout)
-	equal(t, "for a response, with the delay", 18*time.Second, server.WriteTimeout)
-	equal(t, "between two requests", time.Minute, server.IdleTimeout)
+	equal(t, "for a request", server.ReadTimeout, 5*time.Second)
+	equal(t, "for a response, with the delay", server.WriteTimeout, 18*time.Second)
+	equal(t, "between two requests", server.IdleTimeout, time.Minute)
 }
 
 // A request that needs no body, or is refused before it is needed, gets its response although the
@@ -400,7 +397,7 @@ func TestResponseBeforeTheBody(t *testing.T) {
 				response, _ := io.ReadAll(client)
 				want := fmt.Sprint("HTTP/1.1 ", test.status)
 				contains(s.t, "the response", string(response), want)
-				equal(s.t, "took", 8*time.Second, time.Since(begin).Truncate(time.Second))
+				equal(s.t, "took", time.Since(begin).Truncate(time.Second), 8*time.Second)
 			})
 		})
 	}
@@ -416,10 +413,10 @@ func TestShutdown(t *testing.T) {
 			client(conn)
 			begin := time.Now()
 			shutDown(server, s.options.Logger)
-			equal(s.t, "took", takes, time.Since(begin).Truncate(time.Second))
-			equal(s.t, "log", log, s.logged.String())
+			equal(s.t, "took", time.Since(begin).Truncate(time.Second), takes)
+			equal(s.t, "log", s.logged.String(), log)
 			response, _ := io.ReadAll(conn)
-			equal(s.t, "response", "", string(response))
+			equal(s.t, "response", string(response), "")
 		})
 	}
 	t.Run("cuts off after 10 s what is not finished", func(t *testing.T) {

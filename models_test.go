@@ -32,7 +32,7 @@ func TestFaultOfABody(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			s := newService(t, Options{})
-			s.expectError("POST /pets", test.body, test.code, test.message)
+			s.send("POST /pets", test.body).expectError(test.code, test.message)
 		})
 	}
 }
@@ -68,8 +68,8 @@ func TestWrongValue(t *testing.T) {
 		t.Run("of "+test.field, func(t *testing.T) {
 			s := newService(t, Options{})
 			for _, value := range test.wrong {
-				s.expectError(test.request, fmt.Sprintf(test.body, value),
-					"invalid_field", test.field+" must be "+test.mustBe)
+				s.send(test.request, fmt.Sprintf(test.body, value)).expectError("invalid_field",
+					test.field+" must be "+test.mustBe)
 			}
 		})
 	}
@@ -80,24 +80,24 @@ func TestNameAndDescription(t *testing.T) {
 		s := newService(t, Options{})
 		text := `"name":"` + strings.Repeat("é", 200) +
 			`","description":"` + strings.Repeat("😀", 2000) + `"}`
-		s.expect("PUT /categories/1", "{"+text, 200, `{"id":1,`+text)
-		s.expectError("PUT /categories/1", strings.Replace("{"+text, "é", "éé", 1),
-			"invalid_field", "name must be 1 to 200 characters")
-		s.expectError("PUT /categories/1", strings.Replace("{"+text, "😀", "😀😀", 1),
-			"invalid_field", "description must be at most 2000 characters")
+		s.send("PUT /categories/1", "{"+text).expect(200, `{"id":1,`+text)
+		s.send("PUT /categories/1", strings.Replace("{"+text, "é", "éé", 1)).
+			expectError("invalid_field", "name must be 1 to 200 characters")
+		s.send("PUT /categories/1", strings.Replace("{"+text, "😀", "😀😀", 1)).
+			expectError("invalid_field", "description must be at most 2000 characters")
 	})
 	t.Run("come back, whatever the text", func(t *testing.T) {
 		s := newService(t, Options{})
 		for _, text := range []string{strange, `"name":" é ","description":""}`} {
-			s.expect("PUT /categories/1", `{`+text, 200, `{"id":1,`+text)
-			s.expect("GET /categories/1", "", 200, `{"id":1,`+text)
+			s.send("PUT /categories/1", `{`+text).expect(200, `{"id":1,`+text)
+			s.send("GET /categories/1", "").expect(200, `{"id":1,`+text)
 		}
-		s.expect("PUT /pets/1", `{"name":" é ","categoryId":1}`, 200,
+		s.send("PUT /pets/1", `{"name":" é ","categoryId":1}`).expect(200,
 			`{"id":1,"name":" é ","categoryId":1,"status":"available"}`)
 	})
 	t.Run("have U+FFFD in the place of a lone surrogate", func(t *testing.T) {
 		s := newService(t, Options{})
-		s.expect("PUT /categories/1", `{"name":"a\ud800b\u0041"}`, 200,
+		s.send("PUT /categories/1", `{"name":"a\ud800b\u0041"}`).expect(200,
 			`{"id":1,"name":"a`+"\ufffd"+`bA"}`)
 	})
 }
@@ -113,7 +113,7 @@ func TestShipDate(t *testing.T) {
 		for _, date := range []string{"2030-12-05T09:30:00.1234567890+05:45",
 			"2030-12-05T09:30:00.500Z", "2030-01-01T00:00:00-23:59", "2028-02-29T23:59:59Z"} {
 			order := `"shipDate":"` + date + `","complete":false}`
-			s.expect("PUT /store/orders/2", "{"+order, 200, `{"id":2,`+order)
+			s.send("PUT /store/orders/2", "{"+order).expect(200, `{"id":2,`+order)
 		}
 	})
 	t.Run("is refused if RFC 3339 or the calendar does not know it", func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestShipDate(t *testing.T) {
 			"2030-01-01T00:00:00+24:00", "2030-01-01T00:00:00+01:60", "2030-01-01T00:00:00",
 			"2030-01-01", `2030-01-01T00:00:00Z\n`,
 		} {
-			s.expectError("PUT /store/orders/2", `{"shipDate":"`+date+`"}`,
-				"invalid_field", "shipDate must be an RFC 3339 date-time such as")
+			s.send("PUT /store/orders/2", `{"shipDate":"`+date+`"}`).expectError("invalid_field",
+				"shipDate must be an RFC 3339 date-time such as")
 		}
 	})
 }
@@ -149,7 +149,7 @@ func FuzzBody(f *testing.F) {
 			return
 		}
 		again, err := decode(encode(got), readOrder)
-		equal(t, "error for what is shown", nil, err)
-		equal(t, "what is shown", got, again)
+		equal(t, "error for what is shown", err, nil)
+		equal(t, "what is shown", again, got)
 	})
 }

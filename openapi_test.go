@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -76,7 +75,7 @@ type message struct {
 
 type example struct {
 	Summary string
-	Value   any
+	Value   json.RawMessage
 	Try     mistake `json:"x-try"`
 }
 
@@ -122,7 +121,7 @@ func (s schema) check(t testing.TB, what string, value any) {
 		}
 	default:
 		types := map[string]string{"bool": "boolean", "float64": "integer", "string": "string"}
-		equal(t, what+": described type", types[fmt.Sprintf("%T", value)], s.Type)
+		equal(t, what+": described type", s.Type, types[fmt.Sprintf("%T", value)])
 	}
 }
 
@@ -153,20 +152,19 @@ func (s schema) values() (values []value) {
 	return values
 }
 
-var reference = regexp.MustCompile(`\{\s*"\$ref":\s*"#/([^"]+)"\s*\}`)
+var reference = regexp.MustCompile(`\{\s*"\$ref":\s*"#/components/(\w+)/(\w+)"\s*\}`)
 
 // theDescription reads docs/openapi.json, once.
 var theDescription = sync.OnceValue(func() (d description) {
-	var document map[string]any
+	var document struct {
+		Components map[string]map[string]json.RawMessage
+	}
 	json.Unmarshal(openAPI, &document)
 	whole := openAPI
 	for reference.Match(whole) { // what one refers to may have others
 		whole = reference.ReplaceAllFunc(whole, func(found []byte) []byte {
-			var value any = document
-			for name := range strings.SplitSeq(string(reference.FindSubmatch(found)[1]), "/") {
-				value = value.(map[string]any)[name]
-			}
-			return encode(value)
+			to := reference.FindSubmatch(found)
+			return document.Components[string(to[1])][string(to[2])]
 		})
 	}
 	if err := json.Unmarshal(whole, &d); err != nil {
@@ -181,22 +179,21 @@ var theDescription = sync.OnceValue(func() (d description) {
 	return d
 })
 
-// checkResponse reports an error that no client should get, and a response of the API that
-// docs/openapi.json does not describe. (*service).exchange calls it for each request of every test.
-func (s *service) checkResponse(r *http.Request, w *httptest.ResponseRecorder) {
-	s.t.Helper()
-	what := fmt.Sprintf("%s %s, %d", r.Method, r.URL, w.Code)
-	if w.Code >= 400 && r.Method != "HEAD" {
-		checkError(s.t, what, w)
+// expectDescribed expects what docs/openapi.json says of the response to a request of the API, of
+// each error, and of what all of them have.
+func (r *reply) expectDescribed() {
+	r.s.t.Helper()
+	if r.StatusCode >= 400 && r.Request.Method != "HEAD" {
+		r.expectErrorObject()
 	}
-	isPreflight := r.Method == "OPTIONS" && w.Code == http.StatusNoContent
-	if !isPreflight && !openPath.MatchString(r.URL.Path) {
-		checkHeaders(s.t, what, w)
+	if !openPath.MatchString(r.Request.URL.Path) {
+		r.expectHeaders()
 	}
-	_, pattern := s.mux.Handler(r)
+	_, pattern := r.s.mux.Handler(r.Request)
 	o, found := theDescription().operations[pattern]
-	if found && r.URL.Path == path.Clean("/"+r.URL.Path) { // the mux would redirect others
-		checkDescribed(s.t, what, o, w)
+	clean := path.Clean("/" + r.Request.URL.Path) // to which the mux would redirect
+	if found && r.Request.URL.Path == clean {
+		r.expectOperation(o)
 	}
 }
 
@@ -209,56 +206,59 @@ var (
 		`^(Cache-Control|Connection|Content-(Length|Type)|Vary|Access-Control-.*)$`)
 )
 
-func checkError(t testing.TB, what string, w *httptest.ResponseRecorder) {
-	t.Helper()
-	e := errorIn(bytes.NewReader(w.Body.Bytes()))
-	equal(t, what+": body", string(encode(e))+"\n", w.Body.String())
-	equal(t, what+": type", "application/json", w.Header().Get("Content-Type"))
-	equal(t, what+": status in the body", w.Code, e.Status)
-	equal(t, what+": status of "+e.Code, statusOfCode[e.Code], w.Code)
+// expectErrorObject expects an Error, and nothing else, with a message for people.
+func (r *reply) expectErrorObject() {
+	r.s.t.Helper()
+	e := r.err()
+	r.compare(r.body, string(encode(e))+"\n")
+	what := r.sent + ": " + e.Code
+	equal(r.s.t, what+": type", r.Header.Get("Content-Type"), "application/json")
+	equal(r.s.t, what+": status in the body", e.Status, r.StatusCode)
+	equal(r.s.t, what+": status", r.StatusCode, statusOfCode[e.Code])
 	if internals.MatchString(e.Message) || !strings.HasSuffix(e.Message, ".") {
-		t.Errorf("%s: %q is no sentence for a client", what, e.Message)
+		r.s.t.Errorf("%s: %q is no sentence for a client", what, e.Message)
 	}
 }
 
-// checkHeaders looks for the headers that each response of the API has.
-func checkHeaders(t testing.TB, what string, w *httptest.ResponseRecorder) {
-	t.Helper()
+// expectHeaders expects the headers that each response of the API has.
+func (r *reply) expectHeaders() {
+	r.s.t.Helper()
 	for _, name := range []string{"Limit", "Remaining", "Reset"} {
-		value := w.Header().Get("X-RateLimit-" + name)
+		value := r.Header.Get("X-RateLimit-" + name)
 		if _, err := strconv.ParseUint(value, 10, 64); err != nil {
-			t.Errorf("%s: X-RateLimit-%s is %q", what, name, value)
+			r.s.t.Errorf("%s: X-RateLimit-%s is %q", r.sent, name, value)
 		}
 	}
 	wantType := "application/json"
-	if w.Code == http.StatusNoContent {
+	if r.StatusCode == http.StatusNoContent {
 		wantType = ""
 	}
-	equal(t, what+": type", wantType, w.Header().Get("Content-Type"))
-	equal(t, what+": Cache-Control", "no-store", w.Header().Get("Cache-Control"))
+	equal(r.s.t, r.sent+": type", r.Header.Get("Content-Type"), wantType)
+	equal(r.s.t, r.sent+": Cache-Control", r.Header.Get("Cache-Control"), "no-store")
 }
 
-func checkDescribed(t testing.TB, what string, o operation, w *httptest.ResponseRecorder) {
-	t.Helper()
-	described, found := o.Responses[w.Code]
-	code := errorIn(bytes.NewReader(w.Body.Bytes())).Code
+// expectOperation expects a response that an operation can have.
+func (r *reply) expectOperation(o operation) {
+	r.s.t.Helper()
+	code := r.err().Code
+	what := fmt.Sprintf("%s: the %d %s", r.sent, r.StatusCode, code)
+	described, found := o.Responses[r.StatusCode]
 	if !found || code != "" && !strings.Contains(described.Description, "`"+code+"`: ") {
-		t.Errorf("%s %s is not described", what, code)
+		r.s.t.Errorf("%s is not described", what)
 	}
-	if w.Body.Len() > 0 {
-		value := valueIn(bytes.NewReader(w.Body.Bytes()))
-		described.Content["application/json"].Schema.check(t, what, value)
+	if r.body != "" {
+		described.Content["application/json"].Schema.check(r.s.t, what, valueIn([]byte(r.body)))
 	}
-	others := w.Header().Clone()
+	others := r.Header.Clone()
 	for name, p := range described.Headers {
 		if p.Required && others.Get(name) == "" {
-			t.Errorf("%s: there is no %s", what, name)
+			r.s.t.Errorf("%s has no %s", what, name)
 		}
 		others.Del(name)
 	}
 	for name := range others {
 		if !general.MatchString(name) {
-			t.Errorf("%s: the header %s is not described", what, name)
+			r.s.t.Errorf("%s has the header %s, which is not described", what, name)
 		}
 	}
 }
@@ -296,42 +296,43 @@ func TestDescription(t *testing.T) {
 		}
 		for _, test := range tests {
 			o := d.operations[test.pattern]
-			equal(t, test.pattern+": operationId", test.operationID, o.OperationID)
-			equal(t, test.pattern+": tags", []string{test.tag}, o.Tags)
-			equal(t, test.pattern+": labels", differ[test.operationID], o.labels)
+			equal(t, test.pattern+": operationId", o.OperationID, test.operationID)
+			equal(t, test.pattern+": tags", o.Tags, []string{test.tag})
+			equal(t, test.pattern+": labels", o.labels, differ[test.operationID])
 			for _, status := range []int{401, 403, 429, 500, 503} { // TestExamples gets the others
 				if _, found := o.Responses[status]; !found {
 					t.Errorf("%s: a %d is not described", test.pattern, status)
 				}
 			}
 		}
-		equal(t, "number of operations", len(tests), len(d.operations))
-		equal(t, "routes of the program", slices.Sorted(maps.Keys(d.operations)),
-			slices.Sorted(maps.Keys(newService(t, Options{}).operations())))
+		equal(t, "number of operations", len(d.operations), len(tests))
+		routes := newService(t, Options{}).operations()
+		equal(t, "routes of the program", slices.Sorted(maps.Keys(routes)),
+			slices.Sorted(maps.Keys(d.operations)))
 	})
 	t.Run("names", func(t *testing.T) {
-		equal(t, "openapi, title and version", []string{"3.0.3", "Petstore API", "1.0.0"},
-			[]string{d.OpenAPI, d.Info.Title, d.Info.Version})
-		equal(t, "securitySchemes", []string{"apiKeyAuth", "bearerAuth"},
-			slices.Sorted(maps.Keys(d.Components.SecuritySchemes)))
-		equal(t, "tags", []tag{{"Pets", ""}, {"animals", "Pets"}, {"categories", "Pets"},
-			{"Store", ""}, {"orders", "Store"}, {"inventory", "Store"}}, d.Tags)
+		equal(t, "openapi, title and version", []string{d.OpenAPI, d.Info.Title, d.Info.Version},
+			[]string{"3.0.3", "Petstore API", "1.0.0"})
+		equal(t, "securitySchemes", slices.Sorted(maps.Keys(d.Components.SecuritySchemes)),
+			[]string{"apiKeyAuth", "bearerAuth"})
+		equal(t, "tags", d.Tags, []tag{{"Pets", ""}, {"animals", "Pets"}, {"categories", "Pets"},
+			{"Store", ""}, {"orders", "Store"}, {"inventory", "Store"}})
 	})
 	t.Run("codes", func(t *testing.T) {
 		code, statuses := d.Components.Schemas["Error"].Properties["code"], map[string]int{}
 		for name, described := range code.Codes {
 			statuses[name] = described.Status
 		}
-		equal(t, "x-codes", statusOfCode, statuses)
-		equal(t, "enum", slices.Sorted(maps.Keys(statusOfCode)),
-			slices.Sorted(slices.Values(code.Enum)))
+		equal(t, "x-codes", statuses, statusOfCode)
+		equal(t, "enum", slices.Sorted(slices.Values(code.Enum)),
+			slices.Sorted(maps.Keys(statusOfCode)))
 	})
 	t.Run("requests have the fields of responses, and no others", func(t *testing.T) {
 		for _, name := range []string{"Pet", "Category"} {
 			request, response := d.Components.Schemas["New"+name], d.Components.Schemas[name]
-			equal(t, "additional properties", any(false), request.AdditionalProperties)
-			equal(t, "properties of New"+name, slices.Sorted(maps.Keys(response.Properties)),
-				slices.Sorted(maps.Keys(request.Properties)))
+			equal(t, "additional properties", request.AdditionalProperties, any(false))
+			equal(t, "properties of New"+name, slices.Sorted(maps.Keys(request.Properties)),
+				slices.Sorted(maps.Keys(response.Properties)))
 		}
 	})
 }
@@ -353,8 +354,7 @@ func exampleOf(pattern string, o operation, m mistake) *http.Request {
 	target += "?" + query.Encode() + m.Query
 	body, isText := m.Body.(string)
 	example := o.RequestBody.Content["application/json"].Examples["full"].Value
-	if fields, hasBody := example.(map[string]any); hasBody && !isText {
-		fields = maps.Clone(fields)
+	if fields, hasBody := valueIn(example).(map[string]any); hasBody && !isText {
 		changes, _ := m.Body.(map[string]any)
 		maps.Copy(fields, changes)
 		for field, count := range m.Letters {
@@ -378,17 +378,17 @@ func exampleOf(pattern string, o operation, m mistake) *http.Request {
 func TestExamples(t *testing.T) {
 	for pattern, o := range theDescription().operations {
 		for status, response := range o.Responses {
-			codes := map[any]bool{}
+			codes := map[string]bool{}
 			for name, example := range response.Content["application/json"].Examples {
 				if status >= 400 {
-					codes[example.Value.(map[string]any)["code"]] = true
+					codes[errorIn(example.Value).Code] = true
 				}
 				rule := fmt.Sprint(o.OperationID, " ", status, " ", name)
 				inFakeTime(t, rule, func(t *testing.T) {
 					r := exampleOf(pattern, o, example.Try)
 					s := provoke(t, name, r)
-					resp := s.exchange(r)
-					equal(t, "body", example.Value, valueIn(resp.Body))
+					resp := s.sendRequest(r)
+					resp.expect(status, string(example.Value))
 					if example.Summary == "" {
 						t.Error("the example has no summary")
 					}
@@ -399,12 +399,11 @@ func TestExamples(t *testing.T) {
 						varies := name == "X-RateLimit-Reset" || name == "Location"
 						got := resp.Header.Get(name)
 						if got != "" && described.Example != nil && !varies {
-							equal(t, name, fmt.Sprint(described.Example), got)
+							equal(t, name, got, fmt.Sprint(described.Example))
 						}
 					}
 					target := cmp.Or(resp.Header.Get("Location"), r.URL.String())
-					got := valueIn(s.do("GET "+target, "").Body)
-					equal(t, "a GET afterwards", example.Value, got)
+					s.send("GET "+target, "").expect(200, string(example.Value))
 				})
 			}
 			for code := range statusOfCode {
@@ -418,8 +417,8 @@ func TestExamples(t *testing.T) {
 }
 
 // valueIn reads the JSON of a response.
-func valueIn(body io.Reader) (value any) {
-	json.NewDecoder(body).Decode(&value)
+func valueIn(data []byte) (value any) {
+	json.Unmarshal(data, &value)
 	return value
 }
 
@@ -462,8 +461,8 @@ func TestDescribedValues(t *testing.T) {
 		t.Run(o.OperationID, func(t *testing.T) {
 			check := func(name string, v value, m mistake) {
 				t.Helper()
-				resp := newService(t, Options{}).exchange(exampleOf(pattern, o, m))
-				message := errorIn(resp.Body).Message
+				resp := newService(t, Options{}).sendRequest(exampleOf(pattern, o, m))
+				message := resp.err().Message
 				refused := resp.StatusCode == 400 && strings.HasPrefix(message, name+" ")
 				taken := resp.StatusCode < 300 || resp.StatusCode == 409
 				if v.valid && !taken || !v.valid && !refused {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -31,10 +30,10 @@ func breakDisk(t testing.TB, path string) (mend func()) {
 // nothing else is in its directory.
 func (s *service) expectSaved() {
 	s.t.Helper()
-	equal(s.t, "the file", snapshotOf(s), contentOf(s.t, s.store.path))
+	equal(s.t, "the file", contentOf(s.t, s.store.path), snapshotOf(s))
 	restarted := newService(s.t, Options{Data: s.store.path})
-	equal(s.t, "the state after a restart", snapshotOf(s), snapshotOf(restarted))
-	equal(s.t, "files", []string{"petstore.json"}, namesIn(s.t, filepath.Dir(s.store.path)))
+	equal(s.t, "the state after a restart", snapshotOf(restarted), snapshotOf(s))
+	equal(s.t, "files", namesIn(s.t, filepath.Dir(s.store.path)), []string{"petstore.json"})
 }
 
 // writes are the operations that change the store, with bodies with which they succeed.
@@ -57,18 +56,18 @@ func TestWrites(t *testing.T) {
 			s := newService(t, Options{Data: freshPath(t)})
 			older, before := s.store.view(), snapshotOf(s)
 			mend := breakDisk(t, s.store.path)
-			s.expectError(request, body, "save_failed", "")
-			equal(t, "status of a read", 200, s.do("GET /pets", "").StatusCode)
-			equal(t, "status of health", 200, s.do("GET /healthz", "").StatusCode)
-			equal(t, "lines in the log", 1, strings.Count(s.logged.String(), "\n"))
+			s.send(request, body).expectError("save_failed", "")
+			equal(t, "status of a read", s.send("GET /pets", "").StatusCode, 200)
+			equal(t, "status of health", s.send("GET /healthz", "").StatusCode, 200)
+			equal(t, "lines in the log", strings.Count(s.logged.String(), "\n"), 1)
 			mend()
-			equal(t, "the state", before, snapshotOf(s))
+			equal(t, "the state", snapshotOf(s), before)
 			s.expectSaved()
-			if status := s.do(request, body).StatusCode; snapshotOf(s) == before {
+			if status := s.send(request, body).StatusCode; snapshotOf(s) == before {
 				t.Errorf("status %d, and nothing has changed", status)
 			}
 			s.expectSaved()
-			equal(t, "the older state", before, string(older.format()))
+			equal(t, "the older state", string(older.format()), before)
 		})
 	}
 }
@@ -80,26 +79,22 @@ func TestUpdate(t *testing.T) {
 		s.mux.Handle("/boom", s.api(func(*http.Request) (response, error) {
 			return respond(update(s.store, func(next *state) (*record[Category], error) {
 				next.categories.remove(4)
-				equal(t, "what others read", before, snapshotOf(s))
+				equal(t, "what others read", snapshotOf(s), before)
 				panic("boom")
 			}))
 		}))
-		s.expectError("POST /boom", "", "internal_error", "")
+		s.send("POST /boom", "").expectError("internal_error", "")
 		contains(t, "the log", s.logged.String(), "panic: boom\ngoroutine ")
-		equal(t, "the state", before, snapshotOf(s))
-		s.expect("DELETE /pets/5", "", 204, "") // goes on
+		equal(t, "the state", snapshotOf(s), before)
+		s.send("DELETE /pets/5", "").expect(204, "") // goes on
 	})
 	t.Run("none gets lost among many at once", func(t *testing.T) {
-		s := slowService(t)
-		var writers sync.WaitGroup
-		for range 20 {
-			writers.Go(func() {
-				s.do("POST /categories", aCategory)
-				s.do("GET /categories", "") // so that a race detector sees a read, too
-			})
-		}
-		writers.Wait()
-		equal(t, "categories", 4+20, len(s.store.view().categories.records))
+		s := newService(t, Options{Data: freshPath(t)})
+		s.atOnce(func() {
+			s.send("POST /categories", aCategory)
+			s.send("GET /categories", "") // so that a race detector sees a read, too
+		})
+		equal(t, "categories", len(s.store.view().categories.records), 4+20)
 		s.expectSaved()
 	})
 }
@@ -111,33 +106,35 @@ func FuzzSnapshot(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		st, err := parse(data)
 		if err != nil {
-			equal(t, "line breaks in "+err.Error(), 0, strings.Count(err.Error(), "\n"))
+			equal(t, "line breaks in "+err.Error(), strings.Count(err.Error(), "\n"), 0)
 			return
 		}
 		again, err := parse(st.format())
 		must(t, err)
-		equal(t, "a snapshot of a snapshot", string(st.format()), string(again.format()))
+		equal(t, "a snapshot of a snapshot", string(again.format()), string(st.format()))
 	})
 }
 
 func TestIDs(t *testing.T) {
 	t.Run("are never used again, not after a restart either", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
-		s.do("DELETE /categories/4", "")
-		s.do("DELETE /pets/5", "")
-		s.do("DELETE /store/orders/2", "")
+		s.send("DELETE /categories/4", "")
+		s.send("DELETE /pets/5", "")
+		s.send("DELETE /store/orders/2", "")
 		s = newService(t, Options{Data: s.store.path})
-		s.expect("POST /categories", aCategory, 201, `{"id":5,"name":"Birds"}`)
-		s.expect("POST /pets", newKiwi, 201,
+		s.send("POST /categories", aCategory).expect(201, `{"id":5,"name":"Birds"}`)
+		s.send("POST /pets", newKiwi).expect(201,
 			`{"id":6,"name":"Kiwi","categoryId":1,"status":"available"}`)
-		s.expect("POST /store/orders", "{}", 201, `{"id":3,"complete":false}`)
+		s.send("POST /store/orders", "{}").expect(201, `{"id":3,"complete":false}`)
 	})
 	t.Run("go on behind the last id and the records of a file", func(t *testing.T) {
 		s := newService(t, Options{Data: writeFile(t, freshPath(t), `{"lastCategoryId": 1,
 			"categories": [{"id": 4611686018427387904, "name": "c"}],
 			"lastOrderId": 4611686018427387904}`)})
-		s.expect("POST /categories", aCategory, 201, `{"id":4611686018427387905,"name":"Birds"}`)
-		s.expect("POST /store/orders", "{}", 201, `{"id":4611686018427387905,"complete":false}`)
+		s.send("POST /categories", aCategory).expect(201,
+			`{"id":4611686018427387905,"name":"Birds"}`)
+		s.send("POST /store/orders", "{}").expect(201,
+			`{"id":4611686018427387905,"complete":false}`)
 	})
 }
 
@@ -150,12 +147,12 @@ func TestEditedFile(t *testing.T) {
 			{"quantity": 5, "id": 9, "categoryId": 2, "name": "r", "status": "pending"},
 			{"id": 3, "name": "q", "categoryId": 2}],
 		"categories": [{"name": "c", "id": 2}]}`)})
-	s.expect("GET /pets", "", 200, `[{"id":3,"name":"q","categoryId":2,"status":"available"},
+	s.send("GET /pets", "").expect(200, `[{"id":3,"name":"q","categoryId":2,"status":"available"},
 		{"id":9,"name":"r","categoryId":2,"status":"pending"}]`)
-	s.expect("GET /inventory", "", 200, `[{"petId":3,"quantity":0,"status":"available"},
+	s.send("GET /inventory", "").expect(200, `[{"petId":3,"quantity":0,"status":"available"},
 		{"petId":9,"quantity":5,"status":"pending"}]`)
-	s.expect("GET /store/orders", "", 200, `[{"id":9,"petId":3,"complete":false}]`)
-	equal(t, "log", "", s.logged.String())
+	s.send("GET /store/orders", "").expect(200, `[{"id":9,"petId":3,"complete":false}]`)
+	equal(t, "log", s.logged.String(), "")
 }
 
 // expectRefused expects that a file with this content stops the start, with an error in one line
@@ -165,8 +162,8 @@ func expectRefused(t *testing.T, content, want string) {
 	path := writeFile(t, freshPath(t), content)
 	_, err := New(Options{Data: path})
 	contains(t, "the error", fmt.Sprint(err), path+": "+want)
-	equal(t, "line breaks", 0, strings.Count(fmt.Sprint(err), "\n"))
-	equal(t, "the file", content, contentOf(t, path))
+	equal(t, "line breaks", strings.Count(fmt.Sprint(err), "\n"), 0)
+	equal(t, "the file", contentOf(t, path), content)
 }
 
 func TestBrokenFile(t *testing.T) {
@@ -203,7 +200,7 @@ func TestBrokenFile(t *testing.T) {
 	t.Run("is told in the words that a body gets", func(t *testing.T) {
 		for _, record := range []string{`null`, `{"name":5}`, `{"name":"c","color":1}`,
 			`{"name":"c","name":"c"}`} {
-			message := errorIn(newService(t, Options{}).do("POST /categories", record).Body).Message
+			message := newService(t, Options{}).send("POST /categories", record).err().Message
 			expectRefused(t, `{"categories":[`+record+`]}`, "categories, record 1: "+message)
 		}
 	})
@@ -220,7 +217,7 @@ func TestRefusedPath(t *testing.T) {
 		_, err := New(Options{Data: path})
 		contains(t, "the error", fmt.Sprint(err), path+want)
 	}
-	equal(t, "files", []string{"directory"}, namesIn(t, "."))
+	equal(t, "files", namesIn(t, "."), []string{"directory"})
 }
 
 // What a save leaves beside the file, and what it leaves as it is.
@@ -233,11 +230,11 @@ func TestDataFile(t *testing.T) {
 		expectMode := func(want fs.FileMode) {
 			info, err := os.Stat(s.store.path)
 			must(t, err)
-			equal(t, "mode", want, info.Mode())
+			equal(t, "mode", info.Mode(), want)
 		}
 		expectMode(0o600)
 		must(t, os.Chmod(s.store.path, 0o402))
-		s.expect("DELETE /pets/5", "", 204, "")
+		s.send("DELETE /pets/5", "").expect(204, "")
 		expectMode(0o402)
 	})
 	t.Run("is what a symbolic link leads to at the start", func(t *testing.T) {
@@ -247,8 +244,8 @@ func TestDataFile(t *testing.T) {
 		}
 		s := newService(t, Options{Data: link})
 		must(t, os.Remove(link))
-		s.expect("POST /categories", aCategory, 201, `{"id":1,"name":"Birds"}`)
-		equal(t, "what the link led to", snapshotOf(s), contentOf(t, target))
+		s.send("POST /categories", aCategory).expect(201, `{"id":1,"name":"Birds"}`)
+		equal(t, "what the link led to", contentOf(t, target), snapshotOf(s))
 	})
 	t.Run("takes the place of a link to nothing", func(t *testing.T) {
 		link := freshPath(t)
@@ -263,19 +260,19 @@ func TestDataFile(t *testing.T) {
 		writeFile(t, "petstore.json", string(builtInSample))
 		s := newService(t, Options{Data: "petstore.json"})
 		t.Chdir(t.TempDir())
-		s.expect("DELETE /pets/5", "", 204, "")
-		equal(t, "the file", snapshotOf(s), contentOf(t, filepath.Join(begin, "petstore.json")))
+		s.send("DELETE /pets/5", "").expect(204, "")
+		equal(t, "the file", contentOf(t, filepath.Join(begin, "petstore.json")), snapshotOf(s))
 	})
 	t.Run("is saved without a word where a directory cannot be synced", func(t *testing.T) {
-		equal(t, "error", nil, syncDirectory(os.DevNull)) // EINVAL, or not supported
+		equal(t, "error", syncDirectory(os.DevNull), nil) // EINVAL, or not supported
 	})
 	t.Run("is not written if nobody may write it, by root neither", func(t *testing.T) {
 		path := writeFile(t, freshPath(t), "{}")
 		must(t, os.Chmod(path, 0o444))
 		s := newService(t, Options{Data: path})
-		equal(t, "log", path+" is read-only, so every write will fail\n", s.logged.String())
-		s.expectError("POST /categories", aCategory, "save_failed", "")
-		equal(t, "the file", "{}", contentOf(t, path))
+		equal(t, "log", s.logged.String(), path+" is read-only, so every write will fail\n")
+		s.send("POST /categories", aCategory).expectError("save_failed", "")
+		equal(t, "the file", contentOf(t, path), "{}")
 	})
 	t.Run("is not written if nobody can tell what it is", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
@@ -283,12 +280,12 @@ func TestDataFile(t *testing.T) {
 		if err := os.Symlink(s.store.path, s.store.path); err != nil { // a loop
 			t.Skip(err)
 		}
-		s.expectError("POST /categories", aCategory, "save_failed", "")
+		s.send("POST /categories", aCategory).expectError("save_failed", "")
 	})
 	t.Run("is written again if it was deleted", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
 		must(t, os.Remove(s.store.path))
-		s.expect("DELETE /pets/5", "", 204, "")
+		s.send("DELETE /pets/5", "").expect(204, "")
 		s.expectSaved()
 	})
 }
@@ -302,19 +299,19 @@ func TestChangedFile(t *testing.T) {
 		must(t, err)
 		writeFile(t, path, content)
 		must(t, os.Chtimes(path, info.ModTime(), info.ModTime())) // so that only its bytes tell
-		s.expectError("DELETE /pets/5", "", "file_changed", errFileChanged.Message)
-		equal(t, "log", "save failed: "+errFileChanged.Message+"\n", s.logged.String())
-		s.expectError("DELETE /pets/5", "", "file_changed", "")
-		equal(t, "the file", content, contentOf(t, path))
-		equal(t, "files", []string{"petstore.json"}, namesIn(t, filepath.Dir(path)))
-		newService(t, Options{Data: path}).expect("DELETE /pets/5", "", 204, "")
+		s.send("DELETE /pets/5", "").expectError("file_changed", errFileChanged.Message)
+		equal(t, "log", s.logged.String(), "save failed: "+errFileChanged.Message+"\n")
+		s.send("DELETE /pets/5", "").expectError("file_changed", "")
+		equal(t, "the file", contentOf(t, path), content)
+		equal(t, "files", namesIn(t, filepath.Dir(path)), []string{"petstore.json"})
+		newService(t, Options{Data: path}).send("DELETE /pets/5", "").expect(204, "")
 	})
 	t.Run("is not one with another time and inode", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
 		must(t, os.Rename(s.store.path, s.store.path+".old")) // which keeps its inode in use
 		writeFile(t, s.store.path, contentOf(t, s.store.path+".old"))
 		must(t, os.Chtimes(s.store.path, time.Unix(1, 0), time.Unix(1, 0)))
-		s.expect("DELETE /pets/5", "", 204, "")
+		s.send("DELETE /pets/5", "").expect(204, "")
 	})
 }
 
@@ -325,9 +322,9 @@ func TestTwoFirstStarts(t *testing.T) {
 	must(t, err)
 	later.path = path // as if there had been no file
 	writeFile(t, path, string(builtInSample))
-	equal(t, "error", path+" cannot be created: another server has just written it; start again",
-		fmt.Sprint(later.create()))
-	equal(t, "the file", string(builtInSample), contentOf(t, path))
+	equal(t, "error", fmt.Sprint(later.create()),
+		path+" cannot be created: another server has just written it; start again")
+	equal(t, "the file", contentOf(t, path), string(builtInSample))
 }
 
 // The first records are those of the sample.
@@ -336,20 +333,20 @@ func TestSample(t *testing.T) {
 	mine := writeFile(t, filepath.Join(t.TempDir(), "mine.json"), content)
 	t.Run("is built in", func(t *testing.T) { // one record a line, the stock behind a pet
 		s := newService(t, Options{Data: freshPath(t)})
-		equal(t, "the file", contentOf(t, "docs/sample.json"), contentOf(t, s.store.path))
+		equal(t, "the file", contentOf(t, s.store.path), contentOf(t, "docs/sample.json"))
 	})
 	t.Run("is the first content, on disk or in memory, and never written", func(t *testing.T) {
 		for _, path := range []string{freshPath(t), ""} {
 			s := newService(t, Options{Data: path, Sample: mine})
-			s.expect("GET /categories", "", 200, `[{"id":7,"name":"Birds"}]`)
-			s.expect("DELETE /categories/7", "", 204, "")
-			equal(t, "the sample", content, contentOf(t, mine))
+			s.send("GET /categories", "").expect(200, `[{"id":7,"name":"Birds"}]`)
+			s.send("DELETE /categories/7", "").expect(204, "")
+			equal(t, "the sample", contentOf(t, mine), content)
 		}
 	})
 	t.Run("stops the start if it cannot be read, needed or not", func(t *testing.T) {
 		path, wrong := writeFile(t, freshPath(t), "{}"), writeFile(t, freshPath(t), `{"pets":5}`)
 		_, err := New(Options{Data: path, Sample: wrong})
-		equal(t, "error", wrong+": pets must be an array.", fmt.Sprint(err))
+		equal(t, "error", fmt.Sprint(err), wrong+": pets must be an array.")
 		_, err = New(Options{Data: path, Sample: mine + ".away"})
 		contains(t, "the error", fmt.Sprint(err), mine+".away")
 	})

@@ -14,13 +14,13 @@ func TestOrdersByPet(t *testing.T) {
 	} {
 		t.Run(rule, func(t *testing.T) {
 			s := newService(t, Options{}) // with the orders 1 and 2, of other pets
-			s.do("POST /store/orders", `{"petId":5}`)
-			s.do("POST /store/orders", `{}`)
-			s.do("POST /store/orders", `{"petId":5,"complete":true}`)
-			s.expect("GET /store/orders?"+test.query, "", 200, test.want)
-			link := s.do("GET /store/orders?"+test.query, "").Header.Get("Link")
-			equal(t, "Link", test.link, link)
-			s.expect("GET /store/orders?after=2", "", 200, "["+three+","+four+","+five+"]")
+			s.send("POST /store/orders", `{"petId":5}`)
+			s.send("POST /store/orders", `{}`)
+			s.send("POST /store/orders", `{"petId":5,"complete":true}`)
+			s.send("GET /store/orders?"+test.query, "").expect(200, test.want)
+			link := s.send("GET /store/orders?"+test.query, "").Header.Get("Link")
+			equal(t, "Link", link, test.link)
+			s.send("GET /store/orders?after=2", "").expect(200, "["+three+","+four+","+five+"]")
 		})
 	}
 }

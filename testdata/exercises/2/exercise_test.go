@@ -67,14 +67,14 @@ func TestPatiently(t *testing.T) {
 			if err != test.err || err != nil && resp != nil {
 				t.Errorf("returned %v and the error %v, want %v", resp, err, test.err)
 			}
-			equal(t, "responses", len(test.retryAfter), len(bodies))
+			equal(t, "responses", len(bodies), len(test.retryAfter))
 			if resp != nil { // the last body is for the caller
 				text, _ := io.ReadAll(resp.Body)
-				equal(t, "body", "{}", string(text))
+				equal(t, "body", string(text), "{}")
 				bodies = bodies[:len(bodies)-1]
 			}
 			for _, b := range bodies {
-				equal(t, "finished", b.sent, b.finished)
+				equal(t, "finished", b.finished, b.sent)
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 )
 
@@ -15,8 +14,9 @@ func TestStock(t *testing.T) {
 		s.t.Helper()
 		want := fmt.Sprintf(`[{"petId":3,"quantity":%d,"status":"available"},{"petId":4,"quantity":0,
 			"status":"sold"},{"petId":5,"quantity":%d,"status":"available"}]`, stock3, stock5)
-		s.expect("GET /inventory?after=2", "", 200, want)
-		newService(s.t, Options{Data: s.store.path}).expect("GET /inventory?after=2", "", 200, want)
+		for _, s := range []*service{s, newService(s.t, Options{Data: s.store.path})} {
+			s.send("GET /inventory?after=2", "").expect(200, want)
+		}
 	}
 	for _, test := range []struct {
 		rule, request, body    string
@@ -36,35 +36,31 @@ func TestStock(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			s := newService(t, Options{Data: freshPath(t)})
-			s.do(post, five)
-			equal(t, "status", test.status, s.do(test.request, test.body).StatusCode)
+			s.send(post, five)
+			equal(t, "status", s.send(test.request, test.body).StatusCode, test.status)
 			expectStock(s, test.stock3, test.stock5)
 		})
 	}
 	t.Run("a complete order takes and puts back like any other", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
-		s.do(post, five)
-		s.do(put, `{"petId":5,"quantity":7,"complete":true}`)
+		s.send(post, five)
+		s.send(put, `{"petId":5,"quantity":7,"complete":true}`)
 		expectStock(s, 5, 5)
-		s.do(put, `{"petId":5,"quantity":1,"complete":true}`)
+		s.send(put, `{"petId":5,"quantity":1,"complete":true}`)
 		expectStock(s, 5, 11)
 	})
 	t.Run("the stock does not exceed its maximum", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
-		s.do(post, five)
-		s.do("PATCH /inventory/5", `{"quantity":2147483647}`)
-		s.do(put, `{"petId":5,"quantity":7}`)
+		s.send(post, five)
+		s.send("PATCH /inventory/5", `{"quantity":2147483647}`)
+		s.send(put, `{"petId":5,"quantity":7}`)
 		expectStock(s, 5, 2147483645)
-		s.do(remove, "")
+		s.send(remove, "")
 		expectStock(s, 5, 2147483647)
 	})
 	t.Run("of twenty orders at once, two get five of twelve", func(t *testing.T) {
-		s := slowService(t)
-		var clients sync.WaitGroup
-		for range 20 {
-			clients.Go(func() { s.do(post, five) })
-		}
-		clients.Wait()
+		s := newService(t, Options{Data: freshPath(t)})
+		s.atOnce(func() { s.send(post, five) })
 		expectStock(s, 5, 2)
 	})
 }
