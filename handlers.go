@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -31,10 +32,10 @@ type Options struct {
 	Minute      time.Duration // the length of a rate-limit minute, from 1s to 1m; 0 for 1m
 	CORSOrigins []string      // more origins whose web pages may call the API
 	Delay       time.Duration // how long responses wait, at most 8s
-	Slow        string        // "M/N": of every N, only the first M responses wait; empty for all
-	Fail        string        // "M/N": fail the first M of every N requests; empty for none
-	Drop        string        // "M/N": drop the first M of every N responses; empty for none
-	Only        string        // "METHOD,METHOD": which ones wait, fail or drop; empty for all
+	Slow        string        // a ratio: the responses that wait; empty for all
+	Fail        string        // a ratio: the requests to fail; empty for none
+	Drop        string        // a ratio: the responses to drop; empty for none
+	Only        string        // what may wait, fail or drop: "PUT,GET /pets"; empty for all
 	Verbose     bool          // log each request
 	Logger      *log.Logger   // nil for log.Default()
 }
@@ -44,71 +45,97 @@ func (o Options) usesDemoKeys() bool { return o.Keys == "" }
 // Faults say which requests fail or are dropped, and which responses are slow.
 type faults struct{ fail, drop, slow *ratio }
 
-// check returns the faults in the options. It returns an error, in terms of the flags, if the
-// options make no sense.
-func (o Options) check() (f faults, err error) {
-	wrong := slices.IndexFunc(o.CORSOrigins, func(text string) bool { return !isOrigin(text) })
-	noMethod := func(text string) bool { return !slices.Contains(methods, text) }
-	var only []string
-	if o.Only != "" {
-		only = strings.Split(strings.ReplaceAll(o.Only, "GET", "GET,HEAD"), ",")
-	}
-	switch {
-	case o.Minute < time.Second || o.Minute > time.Minute:
+// parseFaults checks all options but the files, and returns the faults in them. The error is in
+// terms of the flags.
+func (o Options) parseFaults() (f faults, err error) {
+	if o.Minute < time.Second || o.Minute > time.Minute {
 		return f, fmt.Errorf("-minute must be from 1s to 1m, not %v", o.Minute)
-	case wrong >= 0:
-		return f, fmt.Errorf("-cors-origin must be a scheme and a host, such as "+
-			"https://example.com, in small letters and without a path, trailing slash or "+
-			"default port; got %q", o.CORSOrigins[wrong])
-	case o.Delay < 0 || o.Delay > 8*time.Second: // a shutdown waits at most 10s
+	}
+	for _, text := range o.CORSOrigins {
+		if !isOrigin(text) {
+			return f, fmt.Errorf("-cors-origin must be a scheme and a host, such as "+
+				"https://example.com, in small ASCII letters and without a path, trailing "+
+				"slash or default port; got %q", text)
+		}
+	}
+	if o.Delay < 0 || o.Delay > 8*time.Second { // a shutdown waits at most 10s
 		return f, fmt.Errorf("-delay must be from 0 to 8s, not %v", o.Delay)
-	case o.Delay == 0 && o.Slow != "":
+	}
+	if o.Delay == 0 && o.Slow != "" {
 		return f, errors.New("-slow needs -delay")
-	case slices.ContainsFunc(only, noMethod):
-		return f, fmt.Errorf("-only must be methods such as PUT or GET,POST; got %q", o.Only)
-	case o.Only != "" && o.Fail == "" && o.Drop == "" && o.Delay == 0:
+	}
+	if o.Only != "" && o.Fail == "" && o.Drop == "" && o.Delay == 0 {
 		return f, errors.New("-only needs -fail, -drop or -delay")
 	}
+	if o.Delay > 0 {
+		o.Slow = cmp.Or(o.Slow, "1/1")
+	}
+	only, onlyErr := parseOnly(o.Only)
 	var failErr, dropErr, slowErr error
 	f.fail, failErr = parseRatio("-fail", o.Fail, only)
 	f.drop, dropErr = parseRatio("-drop", o.Drop, only)
-	f.slow, slowErr = parseRatio("-slow", cmp.Or(o.Slow, "1/1"), only)
-	return f, cmp.Or(failErr, dropErr, slowErr)
+	f.slow, slowErr = parseRatio("-slow", o.Slow, only)
+	return f, cmp.Or(onlyErr, failErr, dropErr, slowErr)
 }
 
 // methods are those of the API.
 var methods = []string{"DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"}
 
-// A ratio is the first m of every n requests with certain methods, or none if n is 0. For example,
-// 2/3 is requests 1, 2, 4, 5, 7 and 8 out of nine.
-type ratio struct {
-	m, n    int64
-	methods []string     // empty for all
-	count   atomic.Int64 // of the requests so far
+// parseOnly returns the set of methods and operations in a list such as "PUT,GET /pets", or nil for
+// an empty list, which means all. GET includes HEAD.
+func parseOnly(list string) (map[string]bool, error) {
+	if list == "" {
+		return nil, nil
+	}
+	only := map[string]bool{}
+	operations := new(Server).operations()
+	for what := range strings.SplitSeq(list, ",") {
+		if operations[what] == nil && !slices.Contains(methods, what) {
+			return nil, fmt.Errorf("-only must be methods and operations of the API, such as "+
+				"\"PUT,GET /pets/{petId}\"; it has no %q", what)
+		}
+		only[what] = true
+	}
+	only["HEAD"] = only["HEAD"] || only["GET"]
+	return only, nil
 }
 
-// parseRatio parses a flag such as 2/3, or an empty one for none.
-func parseRatio(flag, text string, methods []string) (*ratio, error) {
+// A ratio is the first to the last of every n requests that it concerns, or none if n is 0. For
+// example, 2-3/4 is requests 2, 3, 6 and 7 out of eight.
+type ratio struct {
+	first, last, n int64
+	only           map[string]bool // the methods and operations that it concerns; nil for all
+	count          atomic.Int64    // of the requests so far
+}
+
+// parseRatio parses a flag such as 2-3/4, or 2/4 for 1-2/4, or an empty one for none.
+func parseRatio(flag, text string, only map[string]bool) (*ratio, error) {
 	if text == "" {
 		return new(ratio), nil
 	}
-	before, after, _ := strings.Cut(text, "/")
-	n, ok := parseInteger(after, 1, 1_000_000)
-	m, ok2 := parseInteger(before, 1, n)
-	if !ok || !ok2 {
-		return nil, fmt.Errorf("%s must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got %q",
-			flag, text)
+	hits, every, _ := strings.Cut(text, "/")
+	from, to, isRange := strings.Cut(hits, "-")
+	if !isRange {
+		from, to = "1", hits
 	}
-	return &ratio{m: m, n: n, methods: methods}, nil
+	n, ok := parseInteger(every, 1, 1_000_000)
+	last, ok2 := parseInteger(to, 1, n)
+	first, ok3 := parseInteger(from, 1, last)
+	if !ok || !ok2 || !ok3 {
+		return nil, fmt.Errorf("%s must be M/N or A-B/N, such as 1/2 or 2-3/4, in whole numbers "+
+			"with 1 <= A <= B <= N <= 1000000; got %q", flag, text)
+	}
+	return &ratio{first: first, last: last, n: n, only: only}, nil
 }
 
-// hits counts a request, unless its method is another one, and reports whether it is one of the
-// first m.
-func (q *ratio) hits(method string) bool {
-	if q.n == 0 || len(q.methods) > 0 && !slices.Contains(q.methods, method) {
+// hits counts a request, if the ratio concerns it, and reports whether it is one of those meant.
+// Its pattern, which the mux has set, is the operation.
+func (q *ratio) hits(r *http.Request) bool {
+	if q.n == 0 || q.only != nil && !q.only[r.Method] && !q.only[r.Pattern] {
 		return false
 	}
-	return (q.count.Add(1)-1)%q.n < q.m
+	i := (q.count.Add(1)-1)%q.n + 1
+	return q.first <= i && i <= q.last
 }
 
 // A Server is the whole service, as an http.Handler.
@@ -123,24 +150,20 @@ type Server struct {
 
 // New returns a Server. It fails if the options make no sense, or a file in them cannot be used. It
 // starts no goroutine, so a Server also works in the fake time of testing/synctest.
-func New(options Options) (*Server, error) {
+func New(options Options) (s *Server, err error) {
 	options.Minute = cmp.Or(options.Minute, time.Minute)
 	options.Logger = cmp.Or(options.Logger, log.Default())
 	options.CORSOrigins = slices.Clone(options.CORSOrigins)
-	faults, err := options.check()
-	if err != nil {
+	s = &Server{options: options, mux: http.NewServeMux(), started: time.Now()}
+	if s.faults, err = options.parseFaults(); err != nil {
 		return nil, err
 	}
-	limits, err := newLimits(options.Keys, options.Minute)
-	if err != nil {
+	if s.limits, err = newLimits(options.Keys, options.Minute); err != nil {
 		return nil, err
 	}
-	store, err := openStore(options.Data, options.Sample, options.Logger)
-	if err != nil {
+	if s.store, err = openStore(options.Data, options.Sample, options.Logger); err != nil {
 		return nil, err
 	}
-	s := &Server{options: options, faults: faults, limits: limits, store: store,
-		mux: http.NewServeMux(), started: time.Now()}
 	for pattern, h := range s.operations() {
 		s.mux.Handle(pattern, s.api(h))
 	}
@@ -180,8 +203,9 @@ func (s *Server) operations() map[string]handler {
 
 // ServeHTTP serves every request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "" || r.Body == nil { // in process, a request may lack them
+	if r.Method == "" || r.URL.Path == "" || r.Body == nil { // in process, one may lack them
 		r = r.Clone(r.Context())
+		r.Method = cmp.Or(r.Method, "GET")
 		r.URL.Path = cmp.Or(r.URL.Path, "/")
 		r.Body = cmp.Or(r.Body, io.ReadCloser(http.NoBody))
 	}
@@ -201,22 +225,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) api(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
-		decision := s.limits.admit(requestKey(r), begin)
-		decision.setHeaders(w.Header())
-		if decision.err != nil {
-			s.send(w, r, begin, response{}, decision.err)
+		verdict := s.limits.admit(requestKey(r), begin)
+		verdict.setHeaders(w.Header())
+		if verdict.err != nil {
+			s.send(w, r, begin, response{}, verdict.err)
 			return
 		}
 		carryOut := h
-		if s.faults.fail.hits(r.Method) {
+		if s.faults.fail.hits(r) {
 			carryOut = failOnPurpose
 		}
-		slow := s.options.Delay > 0 && s.faults.slow.hits(r.Method)
+		slow := s.faults.slow.hits(r)
 		resp, err := carryOut.call(r)
 		if slow {
 			s.holdBack(r)
 		}
-		if err == nil && s.faults.drop.hits(r.Method) {
+		if err == nil && s.faults.drop.hits(r) {
 			s.log(r, begin, "dropped")
 			panic(http.ErrAbortHandler) // which net/http takes as a wish to close the connection
 		}
@@ -224,13 +248,8 @@ func (s *Server) api(h handler) http.HandlerFunc {
 	}
 }
 
-// holdBack returns after the delay, or as soon as the client has gone. net/http notices that only
-// once the body is read. So what is left of it is read here, unless it is too large, or the client
-// waits to be asked for it (RFC 9110, section 10.1.1).
+// holdBack returns after the delay, or as soon as the client has gone.
 func (s *Server) holdBack(r *http.Request) {
-	if r.ContentLength <= maxBody && r.Header.Get("Expect") == "" {
-		io.CopyN(io.Discard, r.Body, maxBody)
-	}
 	select {
 	case <-time.After(s.options.Delay):
 	case <-r.Context().Done():
@@ -256,6 +275,7 @@ type response struct {
 	status int
 	body   []byte
 	header map[string]string
+	added  map[string]string // more lines of the header, perhaps with the same names
 }
 
 // call calls a handler, and returns a panic in it as an error; net/http would just close the
@@ -291,7 +311,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, begin time.Time, r
 // errorForClient returns an error as a client may see it. Any but an Error is a bug in this
 // program, and is logged.
 func (s *Server) errorForClient(err error) *Error {
-	if e, ok := err.(*Error); ok {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	s.options.Logger.Print(err)
@@ -304,7 +324,7 @@ func (s *Server) setHeaders(header http.Header, resp response) {
 	if resp.body != nil {
 		header.Set("Content-Type", "application/json")
 	}
-	if length := len(resp.body) + len("\n"); length > 2000 { // net/http does it below 2048 bytes
+	if length := len(resp.body) + len("\n"); length > 2048 { // up to which net/http does it
 		header.Set("Content-Length", strconv.Itoa(length))
 	}
 	if resp.status == http.StatusUnauthorized {
@@ -317,6 +337,9 @@ func (s *Server) setHeaders(header http.Header, resp response) {
 	}
 	for name, value := range resp.header {
 		header.Set(name, value)
+	}
+	for name, value := range resp.added {
+		header.Add(name, value)
 	}
 }
 
@@ -358,30 +381,30 @@ func failOnPurpose(*http.Request) (response, error) {
 			"retry after one second.")
 }
 
-// requestKey returns the key that a request carries, or "". The key is in Authorization (RFC 6750,
-// section 2.1) or, if that is missing or empty, in X-API-Key.
+// requestKey returns the key that a request carries, or "". The key is in X-API-Key or, if that is
+// missing or empty, in Authorization (RFC 6750, section 2.1), where proxies and HTTP libraries may
+// put credentials of their own.
 func requestKey(r *http.Request) string {
-	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if scheme == "" {
-		return r.Header.Get("X-API-Key")
+	if key := r.Header.Get("X-Api-Key"); key != "" { // as net/http spells it
+		return key
 	}
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
 	return strings.TrimLeft(key, " ")
 }
 
+var originForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d+)?$`)
+
 // isOrigin reports whether a text is an origin as browsers send it (RFC 6454, section 6.1).
 func isOrigin(text string) bool {
 	u, err := url.Parse(text)
-	if err != nil || text != strings.ToLower(u.Scheme+"://"+u.Host) { // it has a path, say
-		return false
-	}
-	if u.Hostname() == "" || strings.Contains(u.Host, "*") { // there are no wildcards
+	if err != nil || !originForm.MatchString(text) {
 		return false
 	}
 	if u.Port() == "" {
-		return !strings.HasSuffix(u.Host, ":")
+		return true
 	}
 	port, ok := parseInteger(u.Port(), 1, 65535)
 	isDefault := u.Scheme == "http" && port == 80 || u.Scheme == "https" && port == 443
@@ -414,7 +437,7 @@ func (s *Server) setCORSHeaders(header http.Header, origin string) {
 	if origin == "" || !s.allowsOrigin(origin) {
 		return
 	}
-	header.Set("Vary", "Origin") // a cache must not give it to a page from elsewhere
+	header.Add("Vary", "Origin") // a cache must not give it to a page from elsewhere
 	header.Set("Access-Control-Allow-Origin", origin)
 	header.Set("Access-Control-Allow-Credentials", "true") // some clients always ask with them
 	header.Set("Access-Control-Expose-Headers", "X-RateLimit-Limit, X-RateLimit-Remaining, "+
@@ -444,7 +467,7 @@ func byID(parameter string, f func(r *http.Request, id int64) (response, error))
 		id, ok := parseInteger(r.PathValue(parameter), math.MinInt64, math.MaxInt64)
 		if !ok {
 			return response{}, newError(invalidParameter,
-				"The id in the path must be a plain 64-bit integer.")
+				"%s must be a plain 64-bit integer.", parameter)
 		}
 		return f(r, id)
 	}
@@ -460,7 +483,7 @@ func deprecated(h handler) handler {
 	}
 	return func(r *http.Request) (response, error) {
 		resp, err := h(r)
-		resp.header = header
+		resp.added = header
 		return resp, err
 	}
 }
@@ -468,7 +491,10 @@ func deprecated(h handler) handler {
 // The operations on pets.
 
 func (s *Server) listPets(r *http.Request) (response, error) {
-	q := readQuery(r, "status", "categoryId")
+	q, err := readQuery(r, "status", "categoryId")
+	if err != nil {
+		return response{}, err
+	}
 	pets := s.store.view().pets.records
 	if q.status != "" || q.categoryID != 0 {
 		pets = slices.DeleteFunc(slices.Clone(pets), func(pet *record[Pet]) bool {
@@ -476,7 +502,7 @@ func (s *Server) listPets(r *http.Request) (response, error) {
 				q.categoryID != 0 && q.categoryID != pet.value.CategoryID
 		})
 	}
-	return list(q, pets, clientJSON)
+	return list(q, pets, clientJSON), nil
 }
 
 func (s *Server) createPet(r *http.Request) (response, error) {
@@ -507,7 +533,7 @@ func (s *Server) deletePet(_ *http.Request, id int64) (response, error) {
 // The operations on categories.
 
 func (s *Server) listCategories(r *http.Request) (response, error) {
-	return list(readQuery(r), s.store.view().categories.records, clientJSON)
+	return listAll(r, s.store.view().categories.records, clientJSON)
 }
 
 func (s *Server) createCategory(r *http.Request) (response, error) {
@@ -538,7 +564,7 @@ func (s *Server) deleteCategory(_ *http.Request, id int64) (response, error) {
 // The operations on orders.
 
 func (s *Server) listOrders(r *http.Request) (response, error) {
-	return list(readQuery(r), s.store.view().orders.records, clientJSON)
+	return listAll(r, s.store.view().orders.records, clientJSON)
 }
 
 func (s *Server) createOrder(r *http.Request) (response, error) {
@@ -569,7 +595,7 @@ func (s *Server) cancelOrder(_ *http.Request, id int64) (response, error) {
 // The operations on the inventory.
 
 func (s *Server) listInventory(r *http.Request) (response, error) {
-	return list(readQuery(r), s.store.view().pets.records, inventoryJSON)
+	return listAll(r, s.store.view().pets.records, inventoryJSON)
 }
 
 func (s *Server) getInventory(_ *http.Request, id int64) (response, error) {
@@ -612,12 +638,35 @@ func noContent[T entity](_ *record[T], err error) (response, error) {
 	return response{status: http.StatusNoContent}, err
 }
 
-// list returns the page of records that a query asks for, as a JSON array with one record per line.
-func list[T entity](q query, all []*record[T], toJSON func(*record[T]) []byte) (response, error) {
-	if q.err != nil {
-		return response{}, q.err
+// listAll responds to a request for a list without filters.
+func listAll[T entity](r *http.Request, all []*record[T], toJSON func(*record[T]) []byte) (
+	response, error) {
+	q, err := readQuery(r)
+	if err != nil {
+		return response{}, err
 	}
-	records, header := page(q, all)
+	return list(q, all, toJSON), nil
+}
+
+// list returns the page of records that a query asks for, as a JSON array with one record per line.
+// If more follow, a Link header has the URL of the next page (RFC 8288). For example, given records
+// 1, 2, 3 and 5, limit=2 returns 1 and 2 with a link to ?after=2&limit=2, which returns 3 and 5
+// without a link.
+func list[T entity](q query, records []*record[T], toJSON func(*record[T]) []byte) response {
+	var header map[string]string
+	first, found := search(records, q.after)
+	if found {
+		first++
+	}
+	records = records[first:]
+	if int64(len(records)) > q.limit {
+		records = records[:q.limit]
+		next := maps.Clone(q.values) // keeps the filters
+		next.Set("after", strconv.FormatInt(records[q.limit-1].value.id(), 10))
+		next.Set("limit", strconv.FormatInt(q.limit, 10))
+		link := fmt.Sprintf(`<%s?%s>; rel="next"`, q.path, next.Encode())
+		header = map[string]string{"Link": link}
+	}
 	body := append(make([]byte, 0, 100*len(records)), '[') // if it grows, a long list is slower
 	for i, found := range records {
 		if i > 0 {
@@ -625,32 +674,12 @@ func list[T entity](q query, all []*record[T], toJSON func(*record[T]) []byte) (
 		}
 		body = append(body, toJSON(found)...)
 	}
-	return response{status: http.StatusOK, body: append(body, ']'), header: header}, nil
+	return response{status: http.StatusOK, body: append(body, ']'), header: header}
 }
 
 func clientJSON[T entity](found *record[T]) []byte { return found.clientJSON }
 
 func inventoryJSON(pet *record[Pet]) []byte { return encode(newInventoryItem(pet.value)) }
-
-// page returns the records that a query asks for and, if more follow, a Link header with the URL of
-// the next page (RFC 8288). For example, given records 1, 2, 3 and 5, limit=2 returns 1 and 2 with
-// a link to ?after=2&limit=2, which returns 3 and 5 without a link.
-func page[T entity](q query, records []*record[T]) ([]*record[T], map[string]string) {
-	first, found := search(records, q.after)
-	if found {
-		first++
-	}
-	records = records[first:]
-	if int64(len(records)) <= q.limit {
-		return records, nil
-	}
-	records = records[:q.limit]
-	next := maps.Clone(q.values) // keeps the filters
-	next.Set("after", strconv.FormatInt(records[q.limit-1].value.id(), 10))
-	next.Set("limit", strconv.FormatInt(q.limit, 10))
-	link := fmt.Sprintf(`<%s?%s>; rel="next"`, q.path, next.Encode())
-	return records, map[string]string{"Link": link}
-}
 
 // A query is what a request for a list asks for: at most limit records, with greater ids than
 // after. A filter is zero if it was left out.
@@ -660,28 +689,24 @@ type query struct {
 	limit, after int64
 	status       PetStatus
 	categoryID   int64
-	err          error // the first error; reading goes on after it
 }
 
-// readQuery reads the query parameters of a request for a list that has the given filters.
-func readQuery(r *http.Request, filters ...string) query {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	q := query{path: r.URL.Path, values: values}
-	refuse := func(format string, args ...any) {
-		if q.err == nil {
-			q.err = newError(invalidParameter, format, args...)
-		}
-	}
-	if err != nil {
-		refuse("The query must consist of percent-encoded name=value pairs joined by &.")
+// readQuery reads the query parameters of a request for a list that has the given filters. Of
+// several errors, it returns the first.
+func readQuery(r *http.Request, filters ...string) (q query, err error) {
+	values, parseErr := url.ParseQuery(r.URL.RawQuery)
+	if parseErr != nil {
+		return q, newError(invalidParameter,
+			"The query must consist of percent-encoded name=value pairs joined by &.")
 	}
 	names := append([]string{"limit", "after"}, filters...)
 	for _, name := range slices.Sorted(maps.Keys(values)) { // the same error each time
 		if !slices.Contains(names, name) {
-			refuse("The parameter %.40q is unknown; use one of %s.", name,
+			return q, newError(invalidParameter, "%.40q is unknown here; use one of %s.", name,
 				strings.Join(names, ", "))
-		} else if len(values[name]) > 1 || values.Get(name) == "" {
-			refuse("%s must not be repeated or empty.", name)
+		}
+		if len(values[name]) > 1 || values.Get(name) == "" {
+			return q, newError(invalidParameter, "%s must not be repeated or empty.", name)
 		}
 	}
 	integer := func(name string, value, low, high int64) int64 {
@@ -689,19 +714,24 @@ func readQuery(r *http.Request, filters ...string) query {
 			return value
 		}
 		n, ok := parseInteger(values.Get(name), low, high)
-		if !ok {
-			refuse("%s must be an integer from %d to %d.", name, low, high)
+		if !ok && err == nil {
+			err = newError(invalidParameter, "%s must be an integer from %d to %d.", name, low,
+				high)
 		}
 		return n
 	}
-	q.limit = integer("limit", 20, 1, 100)
-	q.after = integer("after", 0, 0, math.MaxInt64)
-	q.categoryID = integer("categoryId", 0, 1, math.MaxInt64)
-	q.status = PetStatus(values.Get("status"))
-	if q.status != "" && !q.status.valid() {
-		refuse("status must be %s.", mustBe(q.status))
+	q = query{
+		path:       r.URL.Path,
+		values:     values,
+		limit:      integer("limit", 20, 1, 100),
+		after:      integer("after", 0, 0, math.MaxInt64),
+		categoryID: integer("categoryId", 0, 1, math.MaxInt64),
+		status:     PetStatus(values.Get("status")),
 	}
-	return q
+	if err == nil && q.status != "" && !q.status.valid() {
+		err = newError(invalidParameter, "status must be %s.", mustBe(q.status))
+	}
+	return q, err
 }
 
 // parseInteger parses an integer in canonical form: not +1, 01 or 1.0.
@@ -767,7 +797,7 @@ var openAPI []byte
 // getDescription returns the description, with the address by which the client asked for it.
 func getDescription(r *http.Request) (response, error) {
 	scheme := "http://"
-	if r.TLS != nil {
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
 		scheme = "https://"
 	}
 	address := encode(scheme + cmp.Or(r.Host, "localhost:8080"))

@@ -92,7 +92,7 @@ func TestIDInThePath(t *testing.T) {
 	s := newService(t, Options{})
 	for _, id := range []string{"1.0", "٣", "01", "+1", "-0", "9223372036854775808"} {
 		s.send("DELETE /categories/"+id, "").expectError("invalid_parameter",
-			"The id in the path must be a plain 64-bit integer.")
+			"categoryId must be a plain 64-bit integer.")
 	}
 	for _, id := range []string{"0", "-1", "%37%37", "9223372036854775807"} {
 		s.send("PUT /store/orders/"+id, "{}").expectError("not_found", "No order has the id ")
@@ -148,12 +148,12 @@ func TestQuery(t *testing.T) {
 		{"an empty value", "/store/orders?limit", "limit must not be repeated or empty"},
 		{"a repeated value", "/pets?status=sold&status=sold", "status must not be repeated"},
 		{"an unknown name", "/pets?x=1",
-			`The parameter "x" is unknown; use one of limit, after, status, categoryId.`},
+			`"x" is unknown here; use one of limit, after, status, categoryId.`},
 		{"a filter of another list", "/inventory?status=sold",
-			`The parameter "status" is unknown; use one of limit, after.`},
+			`"status" is unknown here; use one of limit, after.`},
 		{"a wrong escape", "/pets?limit=%zz", "The query must consist of"},
 		{"the first of many unknown ones by name", "/pets?i=1&h=1&g=1&f=1&e=1&d=1&c=1&b=1&a=1",
-			`The parameter "a" is unknown`},
+			`"a" is unknown here`},
 	} {
 		t.Run("refuses "+test.rule, func(t *testing.T) {
 			s := newService(t, Options{})
@@ -278,22 +278,28 @@ func TestHEAD(t *testing.T) {
 }
 
 func TestKeyOfARequest(t *testing.T) {
-	t.Run("is that in Authorization, whatever is in X-API-Key", func(t *testing.T) {
+	const asks = "A valid API key is required; send one as Authorization: Bearer KEY or as " +
+		"X-API-Key: KEY."
+	t.Run("is that in X-API-Key, whatever is in Authorization", func(t *testing.T) {
 		s := newService(t, Options{})
-		for _, value := range []string{"Bearer demo-pro", "Bearer   demo-pro", "bEARER demo-pro"} {
-			s.as("wrong").send("GET /categories?after=4", "", "Authorization", value).expect(200,
-				"[]")
+		for _, value := range []string{"", "Basic dTpw", "Token x", "Bearer wrong"} {
+			s.as("demo-pro").send("GET /categories?after=4", "", "Authorization", value).
+				expect(200, "[]")
 		}
-		for _, value := range []string{"Bearer wrong", "Bearer DEMO-PRO", "Bearer demo-pro x",
-			"Bearer", "Basic demo-pro", "demo-pro"} {
-			s.as("demo-pro").send("GET /pets", "", "Authorization", value).
-				expectError("unauthorized", "")
-		}
+		s.as("wrong").send("GET /pets", "", "Authorization", "Bearer demo-pro").
+			expectError("unauthorized", asks)
 	})
-	t.Run("is that in X-API-Key if Authorization is empty", func(t *testing.T) {
-		s := newService(t, Options{})
-		s.as("demo-pro").send("GET /categories?after=4", "", "Authorization", "").expect(200, "[]")
-		s.as("wrong").send("GET /pets", "", "Authorization", "").expectError("unauthorized", "")
+	t.Run("is that in Authorization if X-API-Key is missing or empty", func(t *testing.T) {
+		s := newService(t, Options{}).as(noKey)
+		for _, value := range []string{"Bearer demo-pro", "Bearer   demo-pro", "bEARER demo-pro"} {
+			s.send("GET /categories?after=4", "", "Authorization", value, "X-API-Key", "").
+				expect(200, "[]")
+		}
+		s.send("GET /categories?after=4", "", "Authorization", "Bearer demo-pro").expect(200, "[]")
+		for _, value := range []string{"Bearer wrong", "Bearer DEMO-PRO", "Bearer demo-pro x",
+			"Bearer", "Basic demo-pro", "demo-pro", ""} {
+			s.send("GET /pets", "", "Authorization", value).expectError("unauthorized", asks)
+		}
 	})
 	t.Run("is asked for before it is told which paths exist", func(t *testing.T) {
 		s := newService(t, Options{})
@@ -335,9 +341,13 @@ func TestOrigins(t *testing.T) {
 	})
 	t.Run("each response says what pages can read of it", func(t *testing.T) {
 		s := newService(t, Options{CORSOrigins: []string{shop}})
+		s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Vary", "Accept-Encoding") // as middleware does
+			s.ServeHTTP(w, r)
+		})
 		for _, request := range []string{"GET /pets", "PUT /x", "GET //x", "HEAD /healthz"} {
 			h := s.send(request, "", "Origin", shop).Header
-			equal(t, request+": Vary", h.Get("Vary"), "Origin")
+			equal(t, request+": Vary", h.Values("Vary"), []string{"Accept-Encoding", "Origin"})
 			equal(t, request+": origin", h.Get("Access-Control-Allow-Origin"), shop)
 			equal(t, request+": credentials", h.Get("Access-Control-Allow-Credentials"), "true")
 			equal(t, request+": headers", h.Get("Access-Control-Expose-Headers"), exposed)
@@ -397,12 +407,16 @@ func TestOptions(t *testing.T) {
 		}
 		expectNew("-minute must be from 1s to 1m, not 1ns", Options{Minute: 1})
 		expectNew("-delay must be from 0 to 8s, not 9s", Options{Delay: 9 * time.Second})
-		expectNew("-drop must be M/N, such as 1/2, with 1 <= M <= N <= 1000000; got \"3/2\"",
-			Options{Drop: "3/2"})
+		expectNew(`-drop must be M/N or A-B/N, such as 1/2 or 2-3/4, in whole numbers with `+
+			`1 <= A <= B <= N <= 1000000; got "3/2"`, Options{Drop: "3/2"})
 		expectNew("-slow needs -delay", Options{Slow: "1/2"})
 		expectNew("-only needs -fail, -drop or -delay", Options{Only: "PUT"})
-		expectNew(`-only must be methods such as PUT or GET,POST; got "PUT,TRACE"`,
-			Options{Only: "PUT,TRACE", Delay: 1})
+		for _, only := range []string{"TRACE", "put", "GET /x", "HEAD /pets", "GET /pets/1",
+			" PUT", "/pets", ""} {
+			expectNew(fmt.Sprintf(`-only must be methods and operations of the API, such as `+
+				`"PUT,GET /pets/{petId}"; it has no %q`, only),
+				Options{Only: "PUT," + only, Delay: 1})
+		}
 	})
 	t.Run("have a default logger", func(t *testing.T) {
 		server, err := New(Options{})
@@ -492,12 +506,36 @@ func TestFaults(t *testing.T) {
 		s.expectStatuses("PUT /pets/1", 503)
 		s.expectTook(time.Second, "PUT /pets/1", 200)
 	})
-	inFakeTime(t, "with only GET,POST concern HEAD, too", func(t *testing.T) {
+	inFakeTime(t, "with only GET,POST concern HEAD, too, and with HEAD no GET", func(t *testing.T) {
 		s := newService(t, Options{Drop: "1/1", Only: "GET,POST"})
 		s.expectStatuses("GET /pets", dropped)
 		s.expectStatuses("HEAD /pets", dropped)
 		s.expectStatuses("POST /pets", dropped)
 		s.expectStatuses("DELETE /pets/5", 204)
+		s = newService(t, Options{Fail: "1/1", Only: "HEAD"})
+		s.expectStatuses("HEAD /pets", 503)
+		s.expectStatuses("GET /pets", 200)
+	})
+	inFakeTime(t, "with only an operation leave, and do not count, others", func(t *testing.T) {
+		s := newService(t, Options{Fail: "2-2/2", Only: "GET /pets,PUT /pets/{petId},DELETE"})
+		s.expectStatuses("GET /pets", 200)
+		s.expectStatuses("GET /categories", 200, 200)
+		s.expectStatuses("GET /pets/1", 200, 200)
+		s.expectStatuses("POST /pets", 201, 201)
+		s.expectStatuses("HEAD /pets?limit=1", 503)
+		s.expectStatuses("PUT /pets/1", 200, 503)
+		s.expectStatuses("PUT /categories/9", 400, 400)
+		s.expectStatuses("DELETE /x", 404, 503)
+	})
+	inFakeTime(t, "hit the A-th to the B-th of every N", func(t *testing.T) {
+		s := newService(t, Options{Fail: "2-3/5"})
+		s.expectStatuses("GET /pets", 200, 503, 503, 200, 200, 200, 503, 503, 200, 200)
+		s = newService(t, Options{Drop: "3-3/4"})
+		s.expectStatuses("GET /pets", 200, 200, dropped, 200, 200, 200, dropped, 200)
+		s = newService(t, Options{Delay: time.Second, Slow: "2-2/1000000"})
+		s.expectStatuses("GET /pets", 200)
+		s.expectTook(time.Second, "GET /pets", 200)
+		s.expectStatuses("GET /pets", 200, 200)
 	})
 }
 
@@ -516,6 +554,12 @@ func TestLog(t *testing.T) {
 }
 
 func TestOpenPaths(t *testing.T) {
+	expectAddress := func(t *testing.T, r *http.Request, want string) {
+		t.Helper()
+		var got struct{ Servers []struct{ URL string } }
+		must(t, json.Unmarshal([]byte(newService(t, Options{}).sendRequest(r).body), &got))
+		equal(t, "address for the Host "+r.Host, got.Servers[0].URL, want)
+	}
 	t.Run("need no key and are not counted", func(t *testing.T) {
 		s := newService(t, Options{})
 		for _, target := range []string{"/", "/healthz", "/openapi.json", "/docs/keys.json"} {
@@ -543,10 +587,17 @@ func TestOpenPaths(t *testing.T) {
 		} {
 			r := httptest.NewRequest("GET", test.url, nil)
 			r.Host = test.host
-			var got struct{ Servers []struct{ URL string } }
-			must(t, json.Unmarshal([]byte(newService(t, Options{}).sendRequest(r).body), &got))
-			equal(t, "address for the Host "+test.host, got.Servers[0].URL, test.want)
+			expectAddress(t, r, test.want)
 		}
+	})
+	t.Run("the description has https where a proxy says exactly that", func(t *testing.T) {
+		r := httptest.NewRequest("GET", "http://x/openapi.json", nil)
+		for _, proto := range []string{"http", "HTTPS", "https,http", ""} {
+			r.Header.Set("X-Forwarded-Proto", proto)
+			expectAddress(t, r, "http://x")
+		}
+		r.Header.Set("X-Forwarded-Proto", "https")
+		expectAddress(t, r, "https://x")
 	})
 	t.Run("the page gets the demo keys, and no others, and the minute", func(t *testing.T) {
 		s := newService(t, Options{})

@@ -75,7 +75,7 @@ func parseKeys(data []byte) (map[string]plan, error) {
 	for i, entryJSON := range list {
 		entry, err := decode(entryJSON, readKeyEntry)
 		if _, given := keys[entry.key]; err == nil && given {
-			err = newError(invalidField, "The key appears twice; remove one entry.")
+			err = newError(invalidField, "key appears twice; remove one entry.")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("keys, record %d: %w", i+1, err)
@@ -93,16 +93,25 @@ type window struct {
 	length time.Duration
 	limit  int64
 	used   int64
-	end    time.Time // zero before the first request
+	begin  time.Time // zero before the first request
+}
+
+// left returns how long the window still lasts. After its end, that is negative or zero.
+func (w *window) left(now time.Time) time.Duration { return w.length - elapsed(w.begin, now) }
+
+// elapsed returns how long ago a time was, by the clock that has gone further: the monotonic one
+// may stop while the computer is asleep, and the wall clock may be set back.
+func elapsed(since, now time.Time) time.Duration {
+	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
 // renew restarts the window if it has ended, and reports whether it did so.
 func (w *window) renew(now time.Time) bool {
-	if now.Before(w.end) {
+	if w.left(now) > 0 {
 		return false
 	}
 	w.used = 0
-	w.end = now.Add(w.length)
+	w.begin = now
 	return true
 }
 
@@ -119,10 +128,9 @@ type decision struct {
 // setHeaders sets the rate headers and, after a refusal, Retry-After (RFC 9110, section 10.2.3).
 // Times are in whole seconds, rounded up. The names are spelled as net/http spells them.
 func (d decision) setHeaders(header http.Header) {
-	reset := d.reset.Add(time.Second - 1).Unix()
 	header.Set("X-Ratelimit-Limit", strconv.FormatInt(d.limit, 10))
 	header.Set("X-Ratelimit-Remaining", strconv.FormatInt(d.remaining, 10))
-	header.Set("X-Ratelimit-Reset", strconv.FormatInt(reset, 10))
+	header.Set("X-Ratelimit-Reset", strconv.FormatInt(d.reset.Add(time.Second-1).Unix(), 10))
 	if d.retryAfter > 0 {
 		seconds := (d.retryAfter + time.Second - 1) / time.Second
 		header.Set("Retry-After", strconv.Itoa(int(seconds)))
@@ -130,16 +138,14 @@ func (d decision) setHeaders(header http.Header) {
 }
 
 // admission returns the decision to admit a request that has been counted.
-func (w *window) admission() decision {
-	return decision{limit: w.limit, remaining: w.remaining(), reset: w.end}
+func (w *window) admission(now time.Time) decision {
+	return decision{limit: w.limit, remaining: w.remaining(), reset: now.Add(w.left(now))}
 }
 
-// refusal returns the decision to refuse a request, because none remain.
-func (w *window) refusal(now time.Time) decision {
-	d := w.admission()
-	d.retryAfter = w.end.Sub(now)
-	d.err = newError(rateLimited, "The limit of %d requests per %s has been reached; "+
-		"wait the number of seconds in Retry-After.", w.limit, w.name)
+// refusal returns the decision to refuse a request until the window ends.
+func (w *window) refusal(now time.Time, err error) decision {
+	d := w.admission(now)
+	d.err, d.retryAfter = err, w.left(now)
 	return d
 }
 
@@ -159,40 +165,41 @@ type account struct {
 	minute, day window
 	strikes     int           // in this minute window
 	strikeRate  *rate.Limiter // allows one strike in each second
-	bannedUntil time.Time
+	ban         window        // begins with the ban, and admits nothing
 }
 
 // decide counts a request in both windows or, if either is used up, in neither.
 func (a *account) decide(now time.Time) decision {
-	if now.Before(a.bannedUntil) {
+	if a.ban.left(now) > 0 {
 		return a.banRefusal(now)
 	}
 	if a.minute.renew(now) {
 		a.strikes = 0
 	}
 	a.day.renew(now)
-	w := a.tighter()
+	w := a.tighter(now)
 	if w.remaining() > 0 {
 		a.minute.used++
 		a.day.used++
-		return w.admission()
+		return w.admission(now)
 	}
 	if a.strikeRate.AllowN(now, 1) {
 		a.strikes++
 	}
 	if a.strikes < 10 {
-		return w.refusal(now)
+		return w.refusal(now, newError(rateLimited, "The limit of %d requests per %s has been "+
+			"reached; wait the number of seconds in Retry-After.", w.limit, w.name))
 	}
-	a.bannedUntil = now.Add(5 * a.minute.length)
+	a.ban.begin = now
 	return a.banRefusal(now)
 }
 
 // tighter returns the window with fewer requests left, so if it has some left, the other has, too.
 // If both have the same number left, it returns the one that ends later: if both are used up, a
 // client has to wait for that one.
-func (a *account) tighter() *window {
+func (a *account) tighter(now time.Time) *window {
 	minute, day := a.minute.remaining(), a.day.remaining()
-	if day < minute || day == minute && a.day.end.After(a.minute.end) {
+	if day < minute || day == minute && a.day.left(now) > a.minute.left(now) {
 		return &a.day
 	}
 	return &a.minute
@@ -201,13 +208,13 @@ func (a *account) tighter() *window {
 // banRefusal returns the decision to refuse a request during a ban. If the day is used up and ends
 // after the ban, a client has to wait for that.
 func (a *account) banRefusal(now time.Time) decision {
-	end := a.bannedUntil
-	if a.day.remaining() == 0 && a.day.end.After(end) {
-		end = a.day.end
+	wait := a.ban.left(now)
+	if a.day.remaining() == 0 {
+		wait = max(wait, a.day.left(now))
 	}
 	err := newError(keyBanned, "This key is banned for sending requests over its limit; "+
 		"wait the number of seconds in Retry-After.")
-	return decision{err: err, limit: a.minute.limit, reset: end, retryAfter: end.Sub(now)}
+	return decision{err: err, limit: a.minute.limit, reset: now.Add(wait), retryAfter: wait}
 }
 
 // limits decide on requests.
@@ -233,22 +240,21 @@ func newLimits(path string, minute time.Duration) (*limits, error) {
 	}
 	l := &limits{
 		accounts: map[string]*account{},
-		keyless:  window{name: "minute", length: minute, limit: plans["free"].perMinute},
+		keyless:  window{length: minute, limit: plans["free"].perMinute},
 	}
 	for key, p := range entries {
 		l.accounts[key] = &account{
 			minute:     window{name: "minute", length: minute, limit: p.perMinute},
 			day:        window{name: "day", length: 24 * time.Hour, limit: p.perDay},
 			strikeRate: rate.NewLimiter(rate.Every(minute/60), 1),
+			ban:        window{length: 5 * minute},
 		}
 	}
 	return l, nil
 }
 
-// admit decides on a request with a key, which is empty if there is none. The windows follow the
-// wall clock, so they end even while the computer is asleep.
+// admit decides on a request with a key, which is empty if there is none.
 func (l *limits) admit(key string, now time.Time) decision {
-	now = now.Round(0) // removes the monotonic clock, which may stop during sleep
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.accounts[key]; a != nil {
@@ -260,13 +266,14 @@ func (l *limits) admit(key string, now time.Time) decision {
 // keylessRefusal returns the decision to refuse a request without a valid key: with a 401 while
 // requests remain in the window that all of these share, and then with a 429.
 func (l *limits) keylessRefusal(now time.Time) decision {
+	const send = "send one as Authorization: Bearer KEY or as X-API-Key: KEY"
 	l.keyless.renew(now)
 	if l.keyless.remaining() == 0 {
-		return l.keyless.refusal(now)
+		return l.keyless.refusal(now, newError(rateLimited, "The limit of %d requests per minute "+
+			"without a valid API key has been reached; "+send+".", l.keyless.limit))
 	}
 	l.keyless.used++
-	d := l.keyless.admission()
-	d.err = newError(unauthorized,
-		"A valid API key is required; send it as Authorization: Bearer KEY.")
+	d := l.keyless.admission(now)
+	d.err = newError(unauthorized, "A valid API key is required; "+send+".")
 	return d
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 )
 
 func TestPlans(t *testing.T) {
@@ -101,22 +102,48 @@ func TestWindows(t *testing.T) {
 		s.expectAfter(2*time.Second, rates{status: 200, limit: 2, reset: 86398})
 		s.as(noKey).expectAfter(0, rates{status: 401, limit: 60, left: 59, reset: 2})
 	})
-	// Go's monotonic clock stands still while the computer sleeps, so no window may end at a time
-	// that has a reading of it. Such a time differs from itself rounded to 0.
-	t.Run("follow the wall clock, also one that is set back", func(t *testing.T) {
-		s, now := newService(t, Options{Keys: keysFile(t, 1, 1000)}), time.Now()
+	t.Run("and bans are over when either clock says so", func(t *testing.T) {
 		for _, key := range []string{testKey, "wrong"} {
-			first := s.limits.admit(key, now)
-			earlier := s.limits.admit(key, now.Add(-time.Hour))
-			equal(t, "end, said an hour earlier", earlier.reset, first.reset)
-			for i := range 12 { // up to a ban
-				d := s.limits.admit(key, now.Add(time.Duration(i)*time.Second))
-				if d.reset != d.reset.Round(0) {
-					t.Errorf("key %s: the end %v is of the monotonic clock", key, d.reset)
-				}
+			l, now := newService(t, Options{Keys: keysFile(t, 1, 1000)}).limits, time.Now()
+			expectWait := func(wall, monotonic, want time.Duration) {
+				t.Helper()
+				now := onClocks(now, wall, monotonic)
+				d := l.admit(key, now)
+				equal(t, key+": wait", d.retryAfter, want)
+				equal(t, key+": reset", d.reset.Round(0).Sub(now.Round(0)) >= want, true)
 			}
+			for range 60 { // which uses up the minute of the keyless, too
+				l.admit(key, now)
+			}
+			expectWait(-time.Hour, 59*time.Second, time.Second)
+			expectWait(0, 0, time.Minute)
+			expectWait(59*time.Second, 0, time.Second)
+			expectWait(-time.Hour, time.Minute, 0)
+			for range 60 {
+				l.admit(key, onClocks(now, -time.Hour, time.Minute))
+			}
+			expectWait(-time.Hour+time.Minute, time.Minute, 0)
 		}
+		l, now := newService(t, Options{Keys: keysFile(t, 1, 1000)}).limits, time.Now()
+		for i := range 11 { // up to a ban
+			l.admit(testKey, now.Add(time.Duration(i)*time.Second))
+		}
+		banned := now.Add(10 * time.Second)
+		equal(t, "set back", l.admit(testKey, onClocks(banned, -time.Hour, time.Minute)).retryAfter,
+			4*time.Minute)
+		equal(t, "asleep", l.admit(testKey, onClocks(banned, 5*time.Minute, 0)).err, error(nil))
 	})
+}
+
+// onClocks returns the time after these durations on the wall clock and on the monotonic one, which
+// no method of time.Time can set apart: it shifts the field for the latter, behind the first word.
+func onClocks(now time.Time, wall, monotonic time.Duration) time.Time {
+	now = now.Add(wall)
+	(*struct {
+		wall      uint64
+		monotonic int64
+	})(unsafe.Pointer(&now)).monotonic += int64(monotonic - wall)
+	return now
 }
 
 // Clients live with limits of which now the minute's and now the day's is used up first.
@@ -263,7 +290,7 @@ func TestKeysFile(t *testing.T) {
 		equal(t, "error", fault(t, `[]`), wrong)
 		equal(t, "error", fault(t, `{"key":"secret","plan":"free"}`), wrong)
 		equal(t, "error", fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`),
-			"keys, record 2: The key appears twice; remove one entry.")
+			"keys, record 2: key appears twice; remove one entry.")
 		equal(t, "error", fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"gold"}]`),
 			"keys, record 2: plan must be free, pro, business or enterprise.")
 	})
@@ -271,7 +298,7 @@ func TestKeysFile(t *testing.T) {
 		"key is missing; it must be a string.":            {`"plan":"free"`},
 		"plan is missing; it must be a string.":           {`"key":"x","perMinute":5,"perDay":5`},
 		"plan must be free, pro, business or enterprise.": {`"key":"x","plan":"gold","perDay":5`},
-		`The field "zoo" is unknown here; leave it out.`:  {`"key":"x","zoo":1`},
+		`"zoo" is unknown here; leave it out.`:            {`"key":"x","zoo":1`},
 		"key must consist of visible ASCII characters without spaces.": {
 			`"key":"","plan":"free"`, `"key":"a b","plan":"free"`, `"key":"\u007f","plan":"free"`},
 		"perMinute and perDay are fixed by the plan pro; leave them out.": {

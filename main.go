@@ -150,7 +150,7 @@ func parseFlags(args []string, stderr io.Writer) (addr string, opts Options, err
 		return addr, opts,
 			fmt.Errorf("-addr must be HOST:PORT, such as localhost:8080; got %q", addr)
 	}
-	_, err = opts.check()
+	_, err = opts.parseFaults()
 	return addr, opts, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,7 +27,7 @@ func decode[T any](data []byte, read func(*fields) T) (value T, err error) {
 	value = read(f)
 	if len(f.unread) > 0 {
 		name := slices.Sorted(maps.Keys(f.unread))[0] // the same one each time
-		return value, newError(invalidField, "The field %.40q is unknown here; leave it out.", name)
+		return value, newError(invalidField, "%.40q is unknown here; leave it out.", name)
 	}
 	return value, f.err
 }
@@ -56,7 +57,7 @@ func newFields(data []byte) (*fields, error) {
 		token, _ := dec.Token()
 		name := token.(string)
 		if _, given := f.unread[name]; given {
-			return nil, newError(malformedJSON, "The field %.40q appears twice; remove one.", name)
+			return nil, newError(malformedJSON, "%.40q appears twice; remove one.", name)
 		}
 		var value json.RawMessage
 		dec.Decode(&value)
@@ -106,7 +107,7 @@ func mustBe(value any) string {
 	case PetStatus:
 		return "available, pending or sold"
 	case DateTime:
-		return "an RFC 3339 date-time such as 2030-12-05T09:30:00Z"
+		return "an RFC 3339 date-time such as 2030-12-05T09:30:00Z, no finer than nanoseconds"
 	default:
 		return "an array"
 	}
@@ -136,30 +137,38 @@ func checkJSON(data []byte) error {
 		}
 		i += size
 	}
-	if json.Valid(data) {
-		return nil
+	if !json.Valid(data) {
+		return syntaxError(data)
 	}
-	// The fault is where a decoder stops that sees one byte after the other. (The offsets in errors
-	// of encoding/json depend on the Go release.)
-	unseen := bytes.NewReader(data)
-	dec := json.NewDecoder(byteReader{unseen})
-	err := dec.Decode(new(json.RawMessage))
-	if err == io.ErrUnexpectedEOF {
+	for _, at := range escapes.FindAllSubmatchIndex(data, -1) {
+		if half := at[2]; half >= 0 { // encoding/json would replace it, too
+			return malformed(data, half, fmt.Sprintf("%s is half of a surrogate pair",
+				data[half:at[3]]))
+		}
+	}
+	return nil
+}
+
+// escapes matches a surrogate pair such as \ud83d\udc36, half of one (as submatch), and any other
+// escape.
+var escapes = regexp.MustCompile(
+	`\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)|\\.`)
+
+// syntaxError returns the error for data that is not valid JSON. The fault is the last byte of the
+// shortest part from the start that cannot be the start of a JSON value. (Errors of encoding/json
+// have an offset, but it depends on the Go release.)
+func syntaxError(data []byte) error {
+	fault := sort.Search(len(data), func(i int) bool {
+		start := data[:i+1]
+		err := json.NewDecoder(bytes.NewReader(start)).Decode(new(json.RawMessage))
+		return !json.Valid(start) && err != io.EOF && err != io.ErrUnexpectedEOF
+	})
+	if fault == len(data) {
 		return newError(malformedJSON, "The JSON ends too early; send all of it.")
-	}
-	fault := len(data) - unseen.Len() - 1
-	if err == nil { // the value is valid, but something follows it
-		rest := bytes.TrimLeft(data[dec.InputOffset():], whitespace)
-		fault = len(data) - len(rest)
 	}
 	r, _ := utf8.DecodeRune(data[fault:])
 	return malformed(data, fault, fmt.Sprintf("%q is not allowed there", r))
 }
-
-// A byteReader reads one byte at a time.
-type byteReader struct{ *bytes.Reader }
-
-func (r byteReader) Read(b []byte) (int, error) { return r.Reader.Read(b[:1]) }
 
 // malformed returns an error that gives the position of a fault: the line, and the byte within it,
 // both counted from 1.
@@ -239,7 +248,7 @@ func readPet(f *fields) Pet {
 // petInFile is a Pet as the data file has it: with its stock.
 type petInFile struct {
 	Pet
-	Stock int64 `json:"quantity"`
+	Quantity int64 `json:"quantity"`
 }
 
 func readPetInFile(f *fields) Pet {
@@ -300,7 +309,7 @@ func readOrder(f *fields) Order {
 type DateTime string
 
 var dateTimeForm = regexp.MustCompile( // RFC 3339, section 5.6
-	`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+	`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 // valid reports whether d has the form of a date-time, which excludes 9:30:00 and 09:30:00,5, and
 // is in the calendar, which excludes 31 February and leap seconds.

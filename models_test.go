@@ -21,13 +21,13 @@ func TestFaultOfABody(t *testing.T) {
 		{"bytes are counted, not characters", `{"é":x}`, malformed, at + "1, at byte 7: 'x'"},
 		{"too many brackets", strings.Repeat("[", 60000), malformed, at + "1, at byte 10001"},
 		{"no UTF-8", "{\n\"a\":\"\ufffd\xff\"}", malformed, at + "2, at byte 9: invalid UTF-8."},
-		{"twice, once escaped", `{"a":1,"\u0061":1}`, malformed, `The field "a" appears twice`},
-		{"the first one given twice", `{"z":1,"z":1,"a":1,"a":1}`, malformed, `The field "z"`},
-		{"another letter case", `{"Name":"x"}`, invalid, `The field "Name" is unknown`},
+		{"twice, once escaped", `{"a":1,"\u0061":1}`, malformed, `"a" appears twice; remove one.`},
+		{"the first one given twice", `{"z":1,"z":1,"a":1,"a":1}`, malformed, `"z" appears`},
+		{"another letter case", `{"Name":"x"}`, invalid, `"Name" is unknown here; leave it out.`},
 		{"the first of many unknown ones by name", `{"f":1,"e":1,"d":1,"c":1,"b":1,"":1}`,
-			invalid, `The field "" is unknown`},
+			invalid, `"" is unknown`},
 		{"an unknown one, shortened", `{"` + strings.Repeat("é", 30000) + `":1}`,
-			invalid, `The field "` + strings.Repeat("é", 40) + `" is unknown`},
+			invalid, `"` + strings.Repeat("é", 40) + `" is unknown`},
 		{"the first missing one as described", `{}`, invalid, "name is missing"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
@@ -45,6 +45,20 @@ func TestEarlyEnd(t *testing.T) {
 		if fmt.Sprint(err) != "The JSON ends too early; send all of it." {
 			t.Errorf("%q: %v", whole[:i], err)
 		}
+	}
+}
+
+// The place of a fault is the first byte with which the JSON cannot go on, on each Go release.
+func TestPlaceOfAFault(t *testing.T) {
+	for text, want := range map[string]string{
+		`:1`: "1: ':'", `,{}`: "1: ','", `{,`: "2: ','", `[1,]`: "4: ']'", `1 x`: "3: 'x'",
+		`-]`: "2: ']'", `1e"`: "3: '\"'", `truenull`: "5: 'n'", `"a":`: "4: ':'", `é`: "1: 'é'",
+		`"\é`: "3: 'é'", `{"name": “Rex”}`: "10: '“'", `{} {}`: "4: '{'", `[1 1`: "4: '1'",
+	} {
+		t.Run(text, func(t *testing.T) {
+			equal(t, "error", fmt.Sprint(checkJSON([]byte(text))),
+				"The JSON is malformed on line 1, at byte "+want+" is not allowed there.")
+		})
 	}
 }
 
@@ -95,10 +109,21 @@ func TestNameAndDescription(t *testing.T) {
 		s.send("PUT /pets/1", `{"name":" é ","categoryId":1}`).expect(200,
 			`{"id":1,"name":" é ","categoryId":1,"status":"available"}`)
 	})
-	t.Run("have U+FFFD in the place of a lone surrogate", func(t *testing.T) {
+	t.Run("are refused with half of an escaped surrogate pair", func(t *testing.T) {
 		s := newService(t, Options{})
-		s.send("PUT /categories/1", `{"name":"a\ud800b\u0041"}`).expect(200,
-			`{"id":1,"name":"a`+"\ufffd"+`bA"}`)
+		for text, message := range map[string]string{
+			`\ud83d`:             `10: \ud83d is half of a surrogate pair.`,
+			`\uDC36\uD83D`:       `10: \uDC36 is half of a surrogate pair.`,
+			`é\\\ud83d\n`:        `14: \ud83d is half of a surrogate pair.`,
+			`\ud83d\ud83d🐶`:      `10: \ud83d is half of a surrogate pair.`,
+			`\ud83d\u0041`:       `10: \ud83d is half of a surrogate pair.`,
+			`\ud83d\udc36\udc36`: `22: \udc36 is half of a surrogate pair.`,
+		} {
+			s.send("PUT /categories/1", `{"name":"`+text+`"}`).expectError("malformed_json",
+				"The JSON is malformed on line 1, at byte "+message)
+		}
+		s.send("PUT /categories/1", `{"name":"\ud83d\udc36 \\ud83d"}`).expect(200,
+			`{"id":1,"name":"🐶 \\ud83d"}`)
 	})
 }
 
@@ -110,7 +135,7 @@ const strange = `"name":"  \t\"\\\n","description":"\u0000` + "\x7f" + `\u2028 '
 func TestShipDate(t *testing.T) {
 	t.Run("comes back as it was sent", func(t *testing.T) {
 		s := newService(t, Options{})
-		for _, date := range []string{"2030-12-05T09:30:00.1234567890+05:45",
+		for _, date := range []string{"2030-12-05T09:30:00.123456789+05:45",
 			"2030-12-05T09:30:00.500Z", "2030-01-01T00:00:00-23:59", "2028-02-29T23:59:59Z"} {
 			order := `"shipDate":"` + date + `","complete":false}`
 			s.send("PUT /store/orders/2", "{"+order).expect(200, `{"id":2,`+order)
@@ -121,6 +146,7 @@ func TestShipDate(t *testing.T) {
 		for _, date := range []string{
 			"2030-02-31T00:00:00Z", "2030-12-31T24:00:00Z", "2030-12-31T23:59:60Z", // a leap second
 			"2030-01-01T9:30:00Z", "2030-01-01T09:30:00,5Z", "2030-01-01T09:30:00.Z",
+			"2030-12-05T09:30:00.1234567890Z",
 			"2030-01-01t09:30:00Z", "2030-01-01T09:30:00z", "2030-01-01 09:30:00Z",
 			"2030-01-01T00:00:00+24:00", "2030-01-01T00:00:00+01:60", "2030-01-01T00:00:00",
 			"2030-01-01", `2030-01-01T00:00:00Z\n`,

@@ -73,7 +73,7 @@ type entity interface {
 func (s *store) view() *state { return s.current.Load() }
 
 // update carries out a write. If the change or the save fails, or the record refers to one that
-// does not exist, nothing has changed. (It is no method, since those have no type parameters.)
+// does not exist, nothing has changed.
 func update[T entity](s *store, change func(next *state) (*record[T], error)) (*record[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +206,7 @@ func (p Pet) id() int64      { return p.ID }
 func (o Order) id() int64    { return o.ID }
 
 func (c Category) inFile() any { return c }
-func (p Pet) inFile() any      { return petInFile{Pet: p, Stock: p.Quantity} }
+func (p Pet) inFile() any      { return petInFile{Pet: p, Quantity: p.Quantity} }
 func (o Order) inFile() any    { return o }
 
 func (c Category) checkReferences(*state) error { return nil }
@@ -255,8 +255,11 @@ func (t *table[T]) get(id int64) (*record[T], error) {
 	return t.records[i], nil
 }
 
-// add adds a record, whose id must be the one after lastID.
+// add adds a record, whose id must be the one after lastID. It fails once ids have run out.
 func (t *table[T]) add(v T) (*record[T], error) {
+	if v.id() > maxID { // a snapshot with it could not be read
+		return nil, fmt.Errorf("the ids for a new %s have run out", t.kind)
+	}
 	added := newRecord(v)
 	t.records = slices.Concat(t.records, []*record[T]{added})
 	t.lastID = v.id()
@@ -325,37 +328,37 @@ func readState(f *fields) *state {
 	return st
 }
 
-const maxID int64 = 1 << 62 // in a file, so that ids never run out
+const maxID int64 = 1 << 62
 
 // load adds the records in a list of a snapshot to a table of a state. They may stand in any order.
 func load[T entity](f *fields, list string, st *state, t *table[T], read func(*fields) T) {
+	seen := map[int64]bool{}
 	for i, recordJSON := range optional[[]json.RawMessage](f, list, nil) {
-		v, err := decode(recordJSON, read)
-		if err == nil {
-			err = t.insert(v, st)
+		v, err := decode(recordJSON, func(f *fields) T {
+			_, given := f.unread["id"] // a request body may leave it out
+			f.check(given, "id is missing; it must be %s.", mustBe(int64(0)))
+			return read(f)
+		})
+		switch {
+		case err != nil:
+		case v.id() < 1 || v.id() > maxID:
+			err = newError(invalidField, "id must be from 1 to %d.", maxID)
+		case seen[v.id()]:
+			err = newError(invalidField, "id %d appears twice; give each record its own.", v.id())
+		default:
+			err = v.checkReferences(st)
 		}
 		if err != nil {
 			f.check(false, "%s, record %d: %v", list, i+1, err)
 			return
 		}
+		seen[v.id()] = true
+		t.records = append(t.records, newRecord(v))
+		t.lastID = max(t.lastID, v.id())
 	}
-}
-
-// insert adds a record of a snapshot to a table that nobody else uses yet.
-func (t *table[T]) insert(v T, st *state) error {
-	i, found := search(t.records, v.id())
-	if found {
-		return newError(invalidField, "Another record has the id %d.", v.id())
-	}
-	if v.id() < 1 || v.id() > maxID {
-		return newError(invalidField, "id must be from 1 to %d.", maxID)
-	}
-	if err := v.checkReferences(st); err != nil {
-		return err
-	}
-	t.records = slices.Insert(t.records, i, newRecord(v))
-	t.lastID = max(t.lastID, v.id())
-	return nil
+	slices.SortFunc(t.records, func(a, b *record[T]) int {
+		return cmp.Compare(a.value.id(), b.value.id())
+	})
 }
 
 // format returns the snapshot of a state.
@@ -390,29 +393,26 @@ var builtInSample []byte
 // empty, the store starts with the sample and keeps nothing on disk.
 //
 // The sample is the snapshot at samplePath or, if that is empty, the built-in one.
-func openStore(path, samplePath string, logger *log.Logger) (*store, error) {
-	s := &store{logger: logger}
-	sample, err := parse(builtInSample)
-	if samplePath != "" {
-		_, sample, err = readSnapshot(samplePath)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.current.Store(sample)
+func openStore(path, samplePath string, logger *log.Logger) (s *store, err error) {
+	s = &store{logger: logger}
 	if path == "" {
-		return s, nil
+		return s, s.startWithSample(samplePath)
 	}
 	if s.path, err = resolve(path); err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(s.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return s, s.create()
-	case err != nil:
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, s.startWithSample(samplePath)
+	}
+	if err != nil {
 		return nil, err
-	case !info.Mode().IsRegular():
+	}
+	if samplePath != "" {
+		logger.Printf("-sample %s is not used, since %s exists; delete that, or pass -data=",
+			samplePath, path)
+	}
+	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", s.path)
 	}
 	data, st, err := readSnapshot(s.path)
@@ -425,6 +425,30 @@ func openStore(path, samplePath string, logger *log.Logger) (*store, error) {
 	s.lastKnown = data
 	s.current.Store(st)
 	return s, nil
+}
+
+// startWithSample makes the sample the current state, and writes it to the data file, if there is
+// to be one.
+func (s *store) startWithSample(samplePath string) error {
+	st, err := parse(builtInSample)
+	if samplePath != "" {
+		_, st, err = readSnapshot(samplePath)
+	}
+	if err != nil {
+		return err
+	}
+	s.current.Store(st)
+	if s.path == "" {
+		return nil
+	}
+	err = s.replaceFile(st.format())
+	if errors.Is(err, errFileChanged) {
+		err = errors.New("another server has just written it; start again")
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be created: %w", s.path, err)
+	}
+	return nil
 }
 
 // readSnapshot returns the content of a file, and the state in it.
@@ -440,29 +464,19 @@ func readSnapshot(path string) ([]byte, *state, error) {
 	return data, st, nil
 }
 
-// resolve returns the absolute path of a file, without symbolic links. So the data file stays the
-// same one if the process changes its directory, or if somebody changes a link.
+// resolve returns the absolute path of a file, which need not exist, without symbolic links. So the
+// data file stays the same one if the process changes its directory, or if somebody changes a link.
 func resolve(path string) (string, error) {
-	resolved, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) { // there is no file yet, perhaps a link to nothing
-		return filepath.Abs(path)
-	}
+	directory, name := filepath.Split(path)
+	directory, err := filepath.EvalSymlinks(cmp.Or(directory, "."))
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+		return "", fmt.Errorf("the directory of %s cannot be used: %w", path, err)
+	}
+	resolved := filepath.Join(directory, name)
+	if target, err := filepath.EvalSymlinks(resolved); err == nil { // else there is no file yet
+		resolved = target
 	}
 	return filepath.Abs(resolved)
-}
-
-// create writes the sample to the file, which does not exist yet.
-func (s *store) create() error {
-	err := s.replaceFile(s.view().format())
-	if errors.Is(err, errFileChanged) {
-		err = errors.New("another server has just written it; start again")
-	}
-	if err != nil {
-		return fmt.Errorf("%s cannot be created: %w", s.path, err)
-	}
-	return nil
 }
 
 // isReadOnly reports whether nobody may write a file. The system lets root write it all the same.
@@ -480,14 +494,14 @@ func (s *store) save(next *state) error {
 	}
 	s.logger.Printf("save failed: %v", err)
 	if errors.Is(err, errFileChanged) {
-		return errFileChanged
+		return newError(fileChanged, "Another program has changed the data file, so this change "+
+			"was not saved; restart the server to read the file.")
 	}
 	return newError(saveFailed,
 		"The server could not save to disk, so nothing was changed; try again later.")
 }
 
-var errFileChanged = newError(fileChanged, "Another program has changed the data file, so this "+
-	"change was not saved; restart the server to read the file.")
+var errFileChanged = errors.New("another program has changed the file; restart to read it")
 
 // replaceFile makes a snapshot the content of the file. At any moment, even after a power failure,
 // the file is either the complete old snapshot or the complete new one:
@@ -540,6 +554,9 @@ func (s *store) checkFile(replacement string) error {
 	}
 	if isReadOnly(info) || !info.Mode().IsRegular() { // to read a pipe would take for ever
 		return fmt.Errorf("%s is read-only or not a regular file", s.path)
+	}
+	if info.Size() != int64(len(s.lastKnown)) { // then it need not be read, however large it is
+		return errFileChanged
 	}
 	data, err := os.ReadFile(s.path)
 	if err != nil {

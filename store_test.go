@@ -127,14 +127,20 @@ func TestIDs(t *testing.T) {
 			`{"id":6,"name":"Kiwi","categoryId":1,"status":"available"}`)
 		s.send("POST /store/orders", "{}").expect(201, `{"id":3,"complete":false}`)
 	})
-	t.Run("go on behind the last id and the records of a file", func(t *testing.T) {
+	t.Run("go on behind the last id and the records of a file, up to 2^62", func(t *testing.T) {
 		s := newService(t, Options{Data: writeFile(t, freshPath(t), `{"lastCategoryId": 1,
-			"categories": [{"id": 4611686018427387904, "name": "c"}],
+			"categories": [{"id": 4611686018427387903, "name": "c"}],
 			"lastOrderId": 4611686018427387904}`)})
 		s.send("POST /categories", aCategory).expect(201,
-			`{"id":4611686018427387905,"name":"Birds"}`)
-		s.send("POST /store/orders", "{}").expect(201,
-			`{"id":4611686018427387905,"complete":false}`)
+			`{"id":4611686018427387904,"name":"Birds"}`)
+		s.expectSaved()
+		saved := snapshotOf(s)
+		s.send("POST /categories", aCategory).expectError("internal_error", "")
+		s.send("POST /store/orders", "{}").expectError("internal_error", "")
+		equal(t, "the store", snapshotOf(s), saved)
+		s.expectSaved() // and read again
+		equal(t, "log", s.logged.String(), "the ids for a new category have run out\n"+
+			"the ids for a new order have run out\n")
 	})
 }
 
@@ -176,8 +182,8 @@ func TestBrokenFile(t *testing.T) {
 	})
 	t.Run("a list is an array, known and given once", func(t *testing.T) {
 		expectRefused(t, `{"orders":null}`, "orders must be an array.")
-		expectRefused(t, `{"inventory":[]}`, `The field "inventory" is unknown`)
-		expectRefused(t, `{"pets":[],"pets":[]}`, `The field "pets" appears twice`)
+		expectRefused(t, `{"inventory":[]}`, `"inventory" is unknown here`)
+		expectRefused(t, `{"pets":[],"pets":[]}`, `"pets" appears twice`)
 	})
 	t.Run("a last id is from 0 to 2^62", func(t *testing.T) {
 		expectRefused(t, `{"lastPetId":-1}`, "lastPetId must be from 0 to 4611686018427387904.")
@@ -185,11 +191,11 @@ func TestBrokenFile(t *testing.T) {
 	})
 	t.Run("a record is told by its list and its number there", func(t *testing.T) {
 		const one = `{"categories":[{"id":1,"name":"c"}`
-		expectRefused(t, one+`,{"name":"d"}]}`, "categories, record 2: id must be from 1 to")
+		expectRefused(t, one+`,{"id":0,"name":"d"}]}`, "categories, record 2: id must be from 1")
 		expectRefused(t, one+`,{"id":4611686018427387905,"name":"d"}]}`,
 			"categories, record 2: id must be from 1 to 4611686018427387904.")
 		expectRefused(t, one+`,{"id":1,"name":"d"}]}`,
-			"categories, record 2: Another record has the id 1.")
+			"categories, record 2: id 1 appears twice; give each record its own.")
 		expectRefused(t, one+`],"pets":[{"id":2,"name":"p","categoryId":2}]}`,
 			"pets, record 1: categoryId 2 does not exist")
 		expectRefused(t, one+`],"pets":[{"id":2,"name":"p","categoryId":1,"quantity":-1}]}`,
@@ -197,8 +203,14 @@ func TestBrokenFile(t *testing.T) {
 		expectRefused(t, `{"orders":[{"id":1},{"id":2,"petId":9}]}`,
 			"orders, record 2: petId 9 does not exist")
 	})
+	t.Run("an id that is missing is told before other faults", func(t *testing.T) {
+		for list, record := range map[string]string{"categories": `{"name":5}`, "pets": `{}`,
+			"orders": `{"petId":9}`} {
+			expectRefused(t, `{"`+list+`":[`+record+`]}`, list+", record 1: id is missing; it must")
+		}
+	})
 	t.Run("is told in the words that a body gets", func(t *testing.T) {
-		for _, record := range []string{`null`, `{"name":5}`, `{"name":"c","color":1}`,
+		for _, record := range []string{`null`, `{"id":1,"name":5}`, `{"name":"c","color":1}`,
 			`{"name":"c","name":"c"}`} {
 			message := newService(t, Options{}).send("POST /categories", record).err().Message
 			expectRefused(t, `{"categories":[`+record+`]}`, "categories, record 1: "+message)
@@ -210,12 +222,13 @@ func TestRefusedPath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must(t, os.Mkdir("directory", 0o755))
 	for path, want := range map[string]string{
-		"directory":                   " is not a regular file",
-		os.DevNull:                    " is not a regular file",
-		filepath.Join("none", "file"): " cannot be created: open ",
+		"directory":                   "directory is not a regular file",
+		os.DevNull:                    os.DevNull + " is not a regular file",
+		filepath.Join("none", "file"): "the directory of none",
+		filepath.Join("~", "file"):    "the directory of ~",
 	} {
 		_, err := New(Options{Data: path})
-		contains(t, "the error", fmt.Sprint(err), path+want)
+		contains(t, "the error", fmt.Sprint(err), want)
 	}
 	equal(t, "files", namesIn(t, "."), []string{"directory"})
 }
@@ -246,6 +259,24 @@ func TestDataFile(t *testing.T) {
 		must(t, os.Remove(link))
 		s.send("POST /categories", aCategory).expect(201, `{"id":1,"name":"Birds"}`)
 		equal(t, "what the link led to", contentOf(t, target), snapshotOf(s))
+	})
+	t.Run("is in the directory that a link leads to at the start", func(t *testing.T) {
+		for _, content := range []string{"", "{}"} { // there is no file yet, or there is one
+			begin := t.TempDir()
+			t.Chdir(begin)
+			must(t, os.MkdirAll(filepath.Join("a", "b"), 0o755))
+			if err := os.Symlink(filepath.Join("a", "b"), "link"); err != nil {
+				t.Skip(err)
+			}
+			path := "link" + string(filepath.Separator) + filepath.Join("..", "p.json") // in a
+			if content != "" {
+				writeFile(t, path, content)
+			}
+			s := newService(t, Options{Data: path})
+			must(t, os.Remove("link"))
+			equal(t, "status", s.send("POST /categories", aCategory).StatusCode, 201)
+			equal(t, "the file", contentOf(t, filepath.Join("a", "p.json")), snapshotOf(s))
+		}
 	})
 	t.Run("takes the place of a link to nothing", func(t *testing.T) {
 		link := freshPath(t)
@@ -299,12 +330,22 @@ func TestChangedFile(t *testing.T) {
 		must(t, err)
 		writeFile(t, path, content)
 		must(t, os.Chtimes(path, info.ModTime(), info.ModTime())) // so that only its bytes tell
-		s.send("DELETE /pets/5", "").expectError("file_changed", errFileChanged.Message)
-		equal(t, "log", s.logged.String(), "save failed: "+errFileChanged.Message+"\n")
+		s.send("DELETE /pets/5", "").expectError("file_changed", "Another program has changed the "+
+			"data file, so this change was not saved; restart the server to read the file.")
+		equal(t, "log", s.logged.String(), "save failed: "+errFileChanged.Error()+"\n")
 		s.send("DELETE /pets/5", "").expectError("file_changed", "")
 		equal(t, "the file", contentOf(t, path), content)
 		equal(t, "files", namesIn(t, filepath.Dir(path)), []string{"petstore.json"})
 		newService(t, Options{Data: path}).send("DELETE /pets/5", "").expect(204, "")
+	})
+	t.Run("is noticed by its size, however large, without being read", func(t *testing.T) {
+		s := newService(t, Options{Data: freshPath(t)})
+		must(t, os.Truncate(s.store.path, 64<<20)) // which takes no room on the disk
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s.send("DELETE /pets/5", "").expectError("file_changed", "")
+		runtime.ReadMemStats(&after)
+		equal(t, "allocated MiB", (after.TotalAlloc-before.TotalAlloc)>>20, uint64(0))
 	})
 	t.Run("is not one with another time and inode", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
@@ -322,7 +363,7 @@ func TestTwoFirstStarts(t *testing.T) {
 	must(t, err)
 	later.path = path // as if there had been no file
 	writeFile(t, path, string(builtInSample))
-	equal(t, "error", fmt.Sprint(later.create()),
+	equal(t, "error", fmt.Sprint(later.startWithSample("")),
 		path+" cannot be created: another server has just written it; start again")
 	equal(t, "the file", contentOf(t, path), string(builtInSample))
 }
@@ -343,11 +384,18 @@ func TestSample(t *testing.T) {
 			equal(t, "the sample", contentOf(t, mine), content)
 		}
 	})
-	t.Run("stops the start if it cannot be read, needed or not", func(t *testing.T) {
-		path, wrong := writeFile(t, freshPath(t), "{}"), writeFile(t, freshPath(t), `{"pets":5}`)
-		_, err := New(Options{Data: path, Sample: wrong})
+	t.Run("stops the start if it is needed and cannot be read", func(t *testing.T) {
+		wrong := writeFile(t, freshPath(t), `{"pets":5}`)
+		_, err := New(Options{Sample: wrong})
 		equal(t, "error", fmt.Sprint(err), wrong+": pets must be an array.")
-		_, err = New(Options{Data: path, Sample: mine + ".away"})
+		_, err = New(Options{Data: freshPath(t), Sample: mine + ".away"})
 		contains(t, "the error", fmt.Sprint(err), mine+".away")
+	})
+	t.Run("is not read, and the log says why, if there is a data file", func(t *testing.T) {
+		path := writeFile(t, freshPath(t), "{}")
+		s := newService(t, Options{Data: path, Sample: "none"})
+		s.send("GET /pets", "").expect(200, "[]")
+		equal(t, "log", s.logged.String(), "-sample none is not used, since "+path+
+			" exists; delete that, or pass -data=\n")
 	})
 }
