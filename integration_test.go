@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,55 @@ func TestFIFO(t *testing.T) {
 	must(t, os.Remove(path))
 	must(t, syscall.Mkfifo(path, 0o600))
 	s.send("POST /categories", aCategory).expectError("save_failed", "")
+}
+
+// A stop ends within twelve seconds, although nobody reads the log, or a file is never read to its
+// end.
+func TestStopThatHasToWait(t *testing.T) {
+	expectStop := func(t *testing.T, cmd *exec.Cmd) {
+		t.Helper()
+		begin := time.Now()
+		must(t, cmd.Process.Signal(syscall.SIGTERM))
+		equal(t, "error", cmd.Wait(), error(nil))
+		equal(t, "it ended too late", time.Since(begin) > 12*time.Second, false)
+	}
+	t.Run("for a log that nobody reads", func(t *testing.T) {
+		t.Parallel()
+		p := startProcess(t, "-data=", "-v")
+		client := http.Client{Timeout: time.Second}
+		for {
+			resp, err := client.Get(p.url + "/?" + strings.Repeat("x", 8000))
+			if err != nil { // the pipe is full
+				break
+			}
+			resp.Body.Close()
+		}
+		expectStop(t, p.Cmd)
+	})
+	t.Run("for a file", func(t *testing.T) {
+		t.Parallel()
+		fifo := freshPath(t)
+		must(t, syscall.Mkfifo(fifo, 0o600))
+		program, err := os.Executable()
+		must(t, err)
+		cmd := exec.Command(program, "-addr", "localhost:0", "-data=", "-sample", fifo)
+		cmd.Env = append(os.Environ(), asProgram+"=1")
+		must(t, cmd.Start())
+		writer, err := os.OpenFile(fifo, os.O_WRONLY, 0) // which waits for a reader
+		must(t, err)
+		defer writer.Close()
+		expectStop(t, cmd)
+	})
+}
+
+func TestLocalhostWithoutIPv6(t *testing.T) {
+	const without = "ip link set lo up && echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 && "
+	need(t, "unshare", exec.Command("unshare", "-rn", "sh", "-c", without+"true").Run())
+	program, err := os.Executable()
+	must(t, err)
+	p := startCommand(t, "unshare", "-rn", "sh", "-c", without+`exec "$0" -addr localhost:0 -data=`,
+		program)
+	contains(t, "the URL", p.url, "http://localhost:")
 }
 
 // TestCrash kills the program while 16 clients write, and compares what it has acknowledged with
@@ -139,7 +189,7 @@ func TestFailingSystemCalls(t *testing.T) {
 			saved := strings.Contains(contentOf(t, file), "Birds")
 			equal(t, "saved", saved, test.status == 201)
 			equal(t, "files", namesIn(t, filepath.Dir(file)), []string{"petstore.json"})
-			_, logged, _ := strings.Cut(p.kill(), "/pets\n")
+			_, logged, _ := strings.Cut(p.kill(), "Records:      "+file+"\n")
 			contains(t, "the log", logged, test.log)
 			if test.log == "" {
 				equal(t, "the log", logged, "")

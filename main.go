@@ -9,15 +9,15 @@
 // The flags are:
 //
 //	-addr HOST:PORT
-//		Listen on this address (default localhost:8080). Port 0 picks a free port. Without -keys,
-//		HOST must be a loopback address.
+//		Listen on this address (default localhost:8080). Port 0 picks a free port. localhost is both
+//		127.0.0.1 and ::1. Without -keys, HOST must be a loopback address.
 //	-data FILE
 //		Keep the records in this file (default petstore.json). With -data=, nothing is kept on
 //		disk.
 //	-sample FILE
 //		Begin with the records in this file, which has the form of a data file, if there is no data
-//		file yet, or none is kept. It is never written. Without this flag, there is a built-in
-//		sample.
+//		file yet, or none is kept. It is not written, unless -data names it, too. Without this flag,
+//		there is a built-in sample.
 //	-keys FILE
 //		Read the API keys from this file. Without this flag, there are four public demo keys:
 //		demo-free, demo-pro, demo-business and demo-enterprise. The server then answers only
@@ -37,14 +37,16 @@
 //	-drop M/N
 //		Close the connection without a response for the first M of every N successful API
 //		requests. Their changes are saved.
-//	-only METHOD,METHOD
-//		Let -delay, -fail and -drop concern and count only requests with these methods (default
-//		all). GET includes HEAD.
+//	-only WHAT,WHAT
+//		Let -delay, -fail and -drop concern and count only requests with these methods, such as PUT,
+//		or for these operations, such as "GET /pets/{petId}" (default all). GET includes HEAD.
 //	-v
 //		Log each request: method, path with its query, status with the code of an error, and
 //		duration.
 //
-// Requests that the limits refuse are neither delayed nor counted by -slow, -fail and -drop.
+// In place of M, a range can stand: -fail 2-3/4 fails the second and third of every four requests,
+// and -fail 6-9/1000000 is an outage that begins after five requests and lasts for four. Requests
+// that the limits refuse are neither delayed nor counted by -slow, -fail and -drop.
 //
 // The keys file is a JSON array:
 //
@@ -67,6 +69,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -88,7 +91,13 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)   // stop catching signals, so that a second one ends the process
+	context.AfterFunc(ctx, func() {
+		stop() // catching signals, so that a second one ends the process
+		// run returns within 10 seconds, unless it waits for somebody to read the log, or for a
+		// large file to load.
+		time.Sleep(11 * time.Second)
+		os.Exit(0)
+	})
 	signal.Ignore(syscall.SIGPIPE) // keep running when nobody reads the log
 	os.Exit(run(ctx, os.Args[1:], os.Stderr))
 }
@@ -131,7 +140,7 @@ func parseFlags(args []string, stderr io.Writer) (addr string, opts Options, err
 	flags.StringVar(&opts.Slow, "slow", "", "hold back only `M/N` of the responses: M of every N")
 	flags.StringVar(&opts.Fail, "fail", "", "fail `M/N` of the requests with a 503: M of every N")
 	flags.StringVar(&opts.Drop, "drop", "", "do not respond to `M/N` of the successful requests")
-	flags.StringVar(&opts.Only, "only", "", "concern only requests with `METHOD,METHOD`")
+	flags.StringVar(&opts.Only, "only", "", "concern only the methods or operations `WHAT,WHAT`")
 	flags.BoolVar(&opts.Verbose, "v", false, "log each request")
 	flags.SetOutput(io.Discard) // of a bad flag, run prints one line, not all flags
 	err = flags.Parse(args)
@@ -156,19 +165,18 @@ func parseFlags(args []string, stderr io.Writer) (addr string, opts Options, err
 
 // serve serves until ctx is done. Then it finishes the requests in flight.
 func serve(ctx context.Context, addr string, opts Options, stderr io.Writer) error {
-	// Let the heap grow to five times what is in use, unless GOGC is set. With the default of
-	// twice, listing 100 pets takes a quarter more CPU time.
+	// Let the heap grow to five times what is in use, in place of twice, unless GOGC is set. That
+	// takes memory, and saves the CPU time of collecting garbage more often.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
 	var logged bytes.Buffer // what New logs, since the first line on stderr is the one with the URL
 	opts.Logger = log.New(&logged, "", log.LstdFlags)
 	// Listen first, so that a busy port leaves no data file behind.
-	listener, err := listen(addr, opts.usesDemoKeys())
+	listeners, err := listen(addr, opts.usesDemoKeys())
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
 	s, err := New(opts)
 	if err != nil {
 		return err
@@ -180,12 +188,16 @@ func serve(ctx context.Context, addr string, opts Options, stderr io.Writer) err
 	fmt.Fprintf(stderr, `Petstore API: %[1]s
 Reference:    %[1]s/
 Try:          curl -i -H "Authorization: Bearer %[2]s" %[1]s/pets
-`, urlOf(listener.Addr().(*net.TCPAddr), addr, opts.usesDemoKeys()), exampleKey)
+Records:      %[3]s
+`, urlOf(listeners[0].Addr().(*net.TCPAddr), addr, opts.usesDemoKeys()), exampleKey,
+		cmp.Or(opts.Data, "in memory"))
 	opts.Logger.SetOutput(stderr)
 	logged.WriteTo(stderr)
 	server := httpServer(s)
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	failed := make(chan error, len(listeners))
+	for _, listener := range listeners {
+		go func() { failed <- server.Serve(listener) }()
+	}
 	select {
 	case err := <-failed:
 		return err
@@ -224,7 +236,7 @@ func httpServer(s *Server) *http.Server {
 func refuseForeignHost(s *Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := (&url.URL{Host: r.Host}).Hostname() // without the port and brackets
-		if isIPOrLocalhost(host) {
+		if host == "" || isIPOrLocalhost(host) {    // a browser always sends one
 			s.ServeHTTP(w, r)
 			return
 		}
@@ -251,7 +263,11 @@ func shutDown(server *http.Server, logger *log.Logger) {
 }
 
 // listen listens on an address. With the demo keys, it must be a loopback address.
-func listen(addr string, demo bool) (net.Listener, error) {
+func listen(addr string, demo bool) ([]net.Listener, error) {
+	host, port, _ := net.SplitHostPort(addr)
+	if strings.EqualFold(host, "localhost") {
+		return listenOnLocalhost(port)
+	}
 	resolved, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
 		return nil, err
@@ -260,7 +276,38 @@ func listen(addr string, demo bool) (net.Listener, error) {
 		return nil, fmt.Errorf("-addr %s is not a loopback address, and the demo keys are public; "+
 			"pass -keys FILE too", addr)
 	}
-	listener, err := net.ListenTCP("tcp", resolved)
+	listener, err := listenOn(resolved.String())
+	return []net.Listener{listener}, err
+}
+
+// listenOnLocalhost listens on 127.0.0.1 and, if the system has IPv6, on the same port of ::1: some
+// clients try only that, and another program could have it. It asks no resolver (RFC 6761, section
+// 6.3).
+func listenOnLocalhost(port string) ([]net.Listener, error) {
+	for try := 1; ; try++ {
+		v4, err := listenOn("127.0.0.1:" + port)
+		if err != nil {
+			return nil, err
+		}
+		probe, err := net.Listen("tcp", "[::1]:0")
+		if err != nil { // there is no IPv6
+			return []net.Listener{v4}, nil
+		}
+		probe.Close()
+		_, samePort, _ := net.SplitHostPort(v4.Addr().String())
+		v6, err := listenOn("[::1]:" + samePort)
+		if err == nil {
+			return []net.Listener{v4, v6}, nil
+		}
+		v4.Close()
+		if port != "0" || try == 10 { // a free port on 127.0.0.1 may be taken on ::1
+			return nil, err
+		}
+	}
+}
+
+func listenOn(address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%w; choose another address, such as -addr localhost:0", err)
 	}

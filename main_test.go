@@ -104,14 +104,14 @@ func TestFlags(t *testing.T) {
 	t.Run("fill in the options", func(t *testing.T) {
 		addr, got, err := parseFlags([]string{"-addr", "[::1]:80", "-data", "d.json", "-sample",
 			"s.json", "-keys", "k.json", "-minute", "10s", "-cors-origin", "https://a", "-delay",
-			"2s", "-slow", "1/2", "-fail", "1/3", "-drop", "1/4", "-only", "PUT", "-v",
+			"2s", "-slow", "1/2", "-fail", "1/3", "-drop", "2-3/4", "-only", "PUT,GET /pets", "-v",
 			"-cors-origin", "https://b"}, io.Discard)
 		must(t, err)
 		equal(t, "address", addr, "[::1]:80")
 		equal(t, "options", got, Options{Data: "d.json", Sample: "s.json", Keys: "k.json",
 			Minute: 10 * time.Second, CORSOrigins: []string{"https://a", "https://b"},
-			Delay: 2 * time.Second, Slow: "1/2", Fail: "1/3", Drop: "1/4", Only: "PUT",
-			Verbose: true})
+			Delay: 2 * time.Second, Slow: "1/2", Fail: "1/3", Drop: "2-3/4",
+			Only: "PUT,GET /pets", Verbose: true})
 	})
 	t.Run("have defaults", func(t *testing.T) {
 		addr, got, err := parseFlags(nil, io.Discard)
@@ -134,11 +134,14 @@ func TestFlagValues(t *testing.T) {
 		{"M and N are from 1 to 1000000, without sign and space", "-fail",
 			[]string{"1/1", "2/3", "1000000/1000000"}, []string{"0/1", "2/1", "1/1000001", "+1/2",
 				"1/02", " 1/2", "1/2 ", "1.0/2", "1", "1/", "/2", "1/2/3"}},
+		{"in place of M, there may be a range in N", "-drop",
+			[]string{"1-1/1", "2-2/1000000", "2-3/5", "6-9/9"}, []string{"0-1/2", "3-2/5", "2-6/5",
+				"-1/2", "1-/2", "-/2", "1-2", "1--2/3", "1-2-3/4", "1 - 2/3", "01-2/3"}},
 		{"an origin is a scheme and a host in small letters", "-cors-origin",
 			[]string{"https://shop_1.my-example.com", "http://[2001:db8::a]", "app-1.0+x://abc"},
 			[]string{"x", "//x", "://x", "https:x", "https://", "null", "*", "", "https://*.x",
 				"https://x y", " https://x", "https://x\n", "https://x/", "https://x?",
-				"https://x#", "https://u@x", "HTTPS://x", "https://X"}},
+				"https://x#", "https://u@x", "HTTPS://x", "https://X", "https://bücher.example"}},
 		{"an origin may have a port, but not the default one", "-cors-origin",
 			[]string{"http://localhost:5173", "http://[::1]:3000", "http://x:443", "https://x:80"},
 			[]string{"http://x:80", "https://x:443", "https://x:", "https://x:http", "http://x:080",
@@ -176,12 +179,21 @@ func TestFaultsAtTheStart(t *testing.T) {
 		expectFault(t, 2, "-keys: it must name a file", "-keys", "") // and not mean the demo keys
 	})
 	t.Run("an address that cannot be used has exit code 1", func(t *testing.T) {
-		taken, err := net.Listen("tcp", "localhost:0")
+		taken, err := net.Listen("tcp", "127.0.0.1:0")
 		must(t, err)
 		defer taken.Close()
-		expectFault(t, 1, "; choose another address, such as -addr localhost:0", "-addr",
-			taken.Addr().String())
+		_, port, _ := net.SplitHostPort(taken.Addr().String())
+		for _, host := range []string{"127.0.0.1", "localhost"} {
+			expectFault(t, 1, "; choose another address, such as -addr localhost:0\n", "-addr",
+				host+":"+port)
+		}
 		expectFault(t, 1, "no!host: no such host", "-addr", "no!host:0")
+	})
+	t.Run("a port that is taken on ::1 alone is taken on localhost", func(t *testing.T) {
+		taken := listenOnIPv6(t)
+		_, port, _ := net.SplitHostPort(taken.Addr().String())
+		expectFault(t, 1, "; choose another address, such as -addr localhost:0\n", "-addr",
+			"localhost:"+port)
 	})
 	t.Run("the demo keys are for loopback addresses", func(t *testing.T) {
 		for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:0"} {
@@ -197,6 +209,29 @@ func TestFaultsAtTheStart(t *testing.T) {
 	})
 }
 
+// listenOnIPv6 listens on a free port of ::1, as another program would.
+func listenOnIPv6(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("there is no IPv6 here: ", err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener
+}
+
+func TestLocalhost(t *testing.T) {
+	listenOnIPv6(t).Close()
+	for _, addr := range []string{"localhost:0", "LOCALHOST:0"} { // which no resolver needs to know
+		p := startProcess(t, "-addr", addr, "-data=")
+		_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.url, "http://"))
+		for _, host := range []string{"127.0.0.1", "::1"} {
+			p.url = "http://" + net.JoinHostPort(host, port)
+			equal(t, "status at "+p.url, p.status("GET /pets", ""), 200)
+		}
+	}
+}
+
 func TestOutput(t *testing.T) {
 	t.Run("begins with URLs and what to try, and the log follows", func(t *testing.T) {
 		path := writeFile(t, freshPath(t), "{}")
@@ -205,7 +240,7 @@ func TestOutput(t *testing.T) {
 		p.status("GET /pets", "")
 		printed := p.kill()
 		contains(t, "the output", printed, "Reference:    "+p.url+"/\nTry:          curl -i -H "+
-			`"Authorization: Bearer demo-free" `+p.url+"/pets\n")
+			`"Authorization: Bearer demo-free" `+p.url+"/pets\nRecords:      "+path+"\n")
 		contains(t, "the output", printed, path+" is read-only, so every write will fail\n")
 		contains(t, "the output", printed, ` GET "/pets" 200 `)
 	})
@@ -217,6 +252,7 @@ func TestOutput(t *testing.T) {
 	t.Run("has no demo key with other keys", func(t *testing.T) {
 		_, printed := runBriefly("-addr", ":0", "-keys", keysFile(t, 9, 9))
 		contains(t, "the output", printed, `"Authorization: Bearer KEY" http://localhost:`)
+		contains(t, "the output", printed, "/pets\nRecords:      in memory\n")
 	})
 	t.Run("has a URL where the server answers", func(t *testing.T) {
 		one := &net.TCPAddr{IP: net.IPv6loopback, Port: 80}
@@ -242,7 +278,7 @@ func TestHostOfTheDemoKeys(t *testing.T) {
 		for host, status := range map[string]int{
 			"localhost": 200, "LOCALHOST:1": 200, "app.localhost": 200, "a.Localhost:80": 200,
 			"127.0.0.1:8080": 200, "192.0.2.1": 200, "[::1]": 200, "[2001:db8::1]:80": 200,
-			"": 421, "evil.example:80": 421, "localhost.evil.example": 421, "localhos": 421,
+			"": 200, "evil.example:80": 421, "localhost.evil.example": 421, "localhos": 421,
 			"127.0.0.1.example": 421, "evillocalhost": 421, "evil.example:localhost": 421,
 		} {
 			equal(t, host, get(s, "/healthz", host).StatusCode, status)
