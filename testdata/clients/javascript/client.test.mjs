@@ -1,25 +1,190 @@
 import assert from 'node:assert/strict'
-import test from 'node:test'
-import client from './client.mjs'
+import { once } from 'node:events'
+import { chmodSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Client from './client.mjs'
 import petstore from './petstore.mjs'
 
-for (const [rule, flags, method, path, succeeds, requests] of [
-  ['waits after two 503s', ['-fail', '2/3'], 'PUT', 'categories/1', true, 3],
-  ['gives up in the end', ['-fail', '1/1'], 'GET', 'pets', false, 5],
-  ['does not retry a lost POST', ['-drop', '1/2'], 'POST', 'categories', false, 1],
-  ['retries a timed-out GET', ['-delay', '2s', '-slow', '1/2'], 'GET', 'pets', true, 2],
-]) {
-  test(rule, { timeout: 20_000 }, async t => {
-    const server = await petstore(t, ...flags)
-    const options = { method, json: method === 'GET' ? undefined : { name: 'Birds' } }
-    const response = client(`${server.url}/${path}`, options)
-    await (succeeds ? response : assert.rejects(response))
-    assert.equal(await server.requests(), requests)
-  })
+const bodies = { POST: { name: 'Birds' }, PUT: { name: 'Birds' }, PATCH: { quantity: 5 } }
+const apiError = 'APIError', noResponse = { name: 'NoResponse' }, success = {}
+const failed = '503 failed_on_purpose', minute = ['-minute', '3s', '-keys', 'keys.json']
+
+// start returns a client of a new server, and the server.
+async function start(t, flags, options) {
+  const server = await petstore(t, ...flags)
+  return [new Client(server.url, { timeout: 2000, backoff: 100, ...options }), server]
 }
 
-test('waits after a 429', { timeout: 20_000 }, async t => {
-  const server = await petstore(t, '-minute', '2s')
-  for (let i = 0; i < 100; i++) await client(`${server.url}/pets`)
-  assert.equal(await server.requests(), 101)
+// check makes calls, and compares what they send with the server's log. Each call has the outcomes of its
+// requests. The last one says how it ends, but for a third value.
+async function check(t, flags, calls, { waits = [], ...options } = {}) {
+  const [client, server] = await start(t, flags, options), sent = []
+  for (const [line, outcomes, end] of calls) {
+    const [method, path] = line.split(' '), [status, code] = outcomes.at(-1).split(' ')
+    const call = client.call(method, path, bodies[method])
+    if ((end ?? (status < '3' && success)) === success) assert.equal((await call)?.name, bodies[method]?.name)
+    else await assert.rejects(call, end ?? (code ? { name: apiError, status: Number(status), code } : noResponse))
+    sent.push(...outcomes.map(outcome => `${line} ${outcome}`))
+  }
+  assert.deepEqual(await server.stop(), sent)
+  near(server.waits().slice(-waits.length), waits)
+}
+
+// near compares waits in seconds. One may be longer, since machines are busy.
+const near = (waits, want) => want.forEach((wait, i) =>
+  assert(waits[i] > 0.95 * wait && waits[i] < 1.6 * wait + 0.4, `waited ${waits} s, not ${want} s`))
+
+// serve starts a server that does what petstore never does, and returns its URL.
+async function serve(t, listener) {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${server.address().port}`
+}
+
+// cancel cancels a call half a second after its begin.
+async function cancel(client) {
+  const controller = new AbortController(), enough = Error('enough'), begin = performance.now()
+  setTimeout(() => controller.abort(enough), 500)
+  await assert.rejects(client.call('GET', '/pets', undefined, controller.signal), error => error === enough)
+  const milliseconds = performance.now() - begin
+  assert(milliseconds < 2500, `ended after ${milliseconds} ms`)
+}
+
+async function idsOf(list) {
+  const ids = []
+  for await (const { id } of list) ids.push(String(id))
+  return ids.join(' ')
+}
+
+describe('a client', { concurrency: 32, timeout: 60_000 }, () => {
+  it('an API error is returned at once, with its code and message', async t => {
+    const [client, server] = await start(t, [])
+    const fails = async (method, path, status, code, message) => {
+      const error = { name: apiError, status, code, message }
+      await assert.rejects(client.call(method, path, method === 'POST' ? {} : undefined), error)
+      assert.equal((await server.requests()).at(-1), `${method} ${path} ${status} ${code}`)
+    }
+    await fails('POST', '/pets', 400, 'invalid_field', /^name /)
+    await fails('GET', '/pets/99', 404, 'not_found', /^No pet has the id 99/)
+    await fails('PUT', '/pets', 405, 'method_not_allowed', /^This path /)
+    await fails('DELETE', '/categories/1', 409, 'in_use', /^Pet 1 /)
+    assert.equal((await server.stop()).length, 4)
+  })
+  it('a first DELETE that finds nothing is an error', t =>
+    check(t, [], [['DELETE /pets/99', ['404 not_found']]]))
+  it('a response that is not JSON is an error of the client', async t => {
+    const requests = []
+    const client = new Client(await serve(t, ({ method }, response) => {
+      requests.push(method)
+      response.writeHead(method === 'GET' ? 200 : 502).end('<html>Please log in.</html>')
+    }))
+    await assert.rejects(client.call('GET', '/pets'), { name: apiError, status: 200, code: undefined })
+    await assert.rejects(client.call('POST', '/pets', {}), { name: apiError, status: 502, code: undefined })
+    assert.deepEqual(requests, ['GET', 'POST'])
+  })
+  it('a body that is cut off is an error of the client', async t => {
+    const requests = []
+    const client = new Client(await serve(t, ({ method }, response) => {
+      requests.push(method)
+      response.writeHead(200, { 'Content-Length': 9 })
+      if (requests.length === 2) response.end('["whole"]')
+      else response.write('["who', () => response.destroy())
+    }), { backoff: 100 })
+    assert.deepEqual(await client.call('GET', '/pets'), ['whole'])
+    await assert.rejects(client.call('POST', '/categories', {}), noResponse)
+    assert.deepEqual(requests, ['GET', 'GET', 'POST'])
+  })
+  it('waits as told after each of two 503s', t =>
+    check(t, ['-fail', '2/3'], [['POST /categories', [failed, failed, '201']]], { waits: [1, 1] }))
+  it('gives up after five tries, with the last error', t =>
+    check(t, ['-fail', '1/1'], [['GET /pets', Array(5).fill(failed)]], { waits: [1, 1, 1, 1] }))
+  it('a POST or PATCH is not sent again after a 503 without Retry-After', t => {
+    chmodSync('zoo.json', 0o444)
+    const calls = [['POST /categories', ['503 save_failed']], ['PATCH /inventory/1', ['503 save_failed']]]
+    return check(t, ['-data', 'zoo.json'], calls)
+  })
+  it('a lost GET, PUT or DELETE is sent again', t => check(t, ['-drop', '1/2'], [
+    ['GET /pets', ['dropped', '200']],
+    ['PUT /categories/2', ['dropped', '200']],
+    ['DELETE /pets/5', ['dropped', '404 not_found'], success],
+  ]))
+  it('a lost POST or PATCH is not sent again', t =>
+    check(t, ['-drop', '1/1'], [['POST /categories', ['dropped']], ['PATCH /inventory/1', ['dropped']]]))
+  it('waits grow from try to try, up to a limit', t =>
+    check(t, ['-drop', '1/1'], [['GET /pets', Array(5).fill('dropped')]],
+      { backoff: 500, maxWait: 2000, waits: [0.5, 1, 2, 2] }))
+  it('a late GET is sent again; the timeout is for each try', t =>
+    check(t, ['-delay', '8s', '-slow', '2/3'], [['GET /pets', ['200', '200', '200']]]))
+  it('a late POST is not sent again', t =>
+    check(t, ['-delay', '8s'], [['POST /categories', ['201'], noResponse]]))
+  it('waits for the next minute, and asks no more than needed', t => {
+    const served = ['GET /pets', ['200']], calls = [served, served, served, ['GET /pets', ['429 rate_limited', '200']]]
+    return check(t, minute, calls, { key: 'minute', waits: [2] })
+  })
+  it('does not wait for the next day', t => {
+    const served = ['GET /pets', ['200']], calls = [served, served, served, ['GET /pets', ['429 rate_limited']]]
+    return check(t, ['-keys', 'keys.json'], calls, { key: 'day' })
+  })
+  it('waits for the end of a ban, and asks nothing meanwhile', async t => {
+    const [client, server] = await start(t, minute, { key: 'minute' })
+    const impatient = () => fetch(`${server.url}/pets`, { headers: { 'X-API-Key': 'minute' } })
+    while ((await impatient()).status !== 403) await sleep(20)
+    const { length } = await server.requests()
+    await client.call('GET', '/pets')
+    assert.deepEqual((await server.stop()).slice(length), ['GET /pets 403 key_banned', 'GET /pets 200'])
+    near(server.waits().slice(-1), [14])
+  })
+  it('a cancelled wait ends at once', async t => {
+    const [client, server] = await start(t, minute, { key: 'minute' })
+    for (let i = 0; i < 3; i++) await client.call('GET', '/pets')
+    await cancel(client)
+    await sleep(3500) // in which a client that goes on would ask again
+    assert.deepEqual((await server.stop()).slice(3), ['GET /pets 429 rate_limited'])
+  })
+  it('a cancelled request ends at once', async t => {
+    const [client, server] = await start(t, ['-delay', '8s'], { timeout: 30_000 })
+    await cancel(client)
+    await sleep(1000)
+    assert.deepEqual(await server.stop(), ['GET /pets 200'])
+  })
+  it('lists four pages and more, each record once and in order', async t => {
+    const [client, server] = await start(t, ['-sample', 'zoo.json'])
+    assert.equal(await idsOf(client.list('/pets?limit=2&status=available')),
+      '1 2 3 5 3000000000 9007199254740993 9007199254740995 9007199254740997')
+    assert.deepEqual(await server.stop(), ['', 'after=2&', 'after=5&', 'after=9007199254740993&'].map(after =>
+      `GET /pets?${after}limit=2&status=available 200`))
+  })
+  it('a fault between pages is retried, and no record comes twice', async t => {
+    const [client, server] = await start(t, minute, { key: 'minute' })
+    assert.equal(await idsOf(client.list('/categories?limit=1')), '1 2 3 4')
+    const pages = ['limit=1 200', 'after=1&limit=1 200', 'after=2&limit=1 200', 'after=3&limit=1 429 rate_limited',
+      'after=3&limit=1 200']
+    assert.deepEqual(await server.stop(), pages.map(page => `GET /categories?${page}`))
+  })
+  it('follows the next link under another base path', async t => {
+    const [, server] = await start(t, [])
+    const base = await serve(t, ({ url, method, headers }, response) => {
+      const path = url.replace(/^\/petstore\//, '/')
+      if (path === url) return response.writeHead(404).end()
+      request(server.url + path, { method, headers }, answer => {
+        answer.pipe(response.writeHead(answer.statusCode, answer.headers))
+      }).end()
+    })
+    assert.equal(await idsOf(new Client(`${base}/petstore`).list('/pets?limit=2')), '1 2 3 4 5')
+    assert.deepEqual(await server.stop(), ['', 'after=2&', 'after=4&'].map(after => `GET /pets?${after}limit=2 200`))
+  })
+  it('eight callers share one client, and none waits for another', async t => {
+    const [client, server] = await start(t, ['-delay', '1s', '-fail', '4/1000000'], { timeout: 10_000 })
+    const names = [...'ABCDEFGH'], begin = performance.now()
+    const records = await Promise.all(names.map(name => client.call('POST', '/categories', { name })))
+    const milliseconds = performance.now() - begin
+    assert.deepEqual(records.map(({ name }) => name), names)
+    const statuses = (await server.stop()).map(line => line.split(' ')[2])
+    assert.deepEqual([...statuses.slice(0, 8).sort(), ...statuses.slice(8)].join(' '),
+      '201 201 201 201 503 503 503 503 201 201 201 201')
+    assert(milliseconds < 6000, `took ${milliseconds} ms`)
+  })
 })

@@ -1,19 +1,42 @@
-import assert from 'node:assert/strict'
+// Starts the program petstore, from your PATH, for one test.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+
+process.env.no_proxy = process.env.NO_PROXY = '127.0.0.1'
 
 export default async function petstore(t, ...flags) {
-  const server = spawn('petstore', ['-addr', '127.0.0.1:0', '-data', '', '-v', ...flags])
-  t.after(() => server.kill('SIGKILL'))
-  let log = ''
-  server.stderr.on('data', data => (log += data))
-  await once(server.stderr, 'data')
-  server.url = log.match(/^Petstore API: (.*)/)?.[1]
-  assert(server.url, log) // why it did not start
-  server.requests = async () => {
-    server.kill()
-    await once(server, 'close')
-    return log.split(' "/').length - 1
+  const log = [], counted = []
+  let server, marks = 0
+  t.after(() => {
+    server?.kill('SIGKILL')
+    if (!t.passed) console.error(['The log of the server:', ...log].join('\n'))
+  })
+  const args = ['-addr', '127.0.0.1:0', '-data', '', '-v', ...flags]
+  server = spawn('petstore', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const ended = once(server, 'close') // or an error: there is no such program
+  const lines = createInterface(server.stderr).on('line', line => {
+    log.push(line)
+    const [, method, path, outcome] = line.match(/ ([A-Z]+) "(.*)" (.*) \S+$/) ?? []
+    if (method && method !== 'OPTIONS' && !path.startsWith('/healthz'))
+      counted.push({ request: `${method} ${path} ${outcome}`, seconds: performance.now() / 1000 })
+  })
+  await Promise.race([once(lines, 'line'), ended])
+  const url = log[0]?.match(/^Petstore API: (.*)/)?.[1]
+  if (!url) throw Error(log[0])
+  return {
+    url,
+    async requests() {
+      const mark = `/healthz?${++marks}` // is logged after all that has had a response
+      await fetch(url + mark)
+      while (!log.some(line => line.includes(`"${mark}"`))) await once(lines, 'line')
+      return counted.map(({ request }) => request)
+    },
+    async stop() {
+      server.kill()
+      await ended
+      return counted.map(({ request }) => request)
+    },
+    waits: () => counted.slice(1).map(({ seconds }, i) => seconds - counted[i].seconds),
   }
-  return server
 }

@@ -1,36 +1,82 @@
-# A client that passes the tests beside it.
-import json, re, time, urllib.error, urllib.parse, urllib.request
+"""A client that passes the tests beside it."""
+import http.client, itertools, json, re, time, urllib.error, urllib.request
 
 class APIError(Exception):
-    def __init__(self, response):
-        super().__init__(json.load(response)["code"])
-        self.status, self.wait = response.status, response.headers["Retry-After"]
-
-def send(url, method="GET", body=None, key="demo-free", timeout=1):
-    headers = {"Authorization": "Bearer " + key, "Content-Type": "application/json"}
-    request = urllib.request.Request(url, body and json.dumps(body).encode(), headers, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=timeout) as response:
-            return json.loads(response.read() or "null"), response.headers
-    except urllib.error.HTTPError as response:
-        raise APIError(response) from None
-
-def call(url, method="GET", *args, within=60, **options):
-    end = time.monotonic() + within
-    for attempt in range(5):
+    """A response that is an error, or does not come from the API: then its code is None."""
+    def __init__(self, response, content):
         try:
-            return send(url, method, *args, **options)
-        except APIError as e:
-            error, wait = e, e.wait and int(e.wait)
-        except OSError as e:  # no connection, no response, or none in time
-            error, wait = e, None if method in ("POST", "PATCH") else 0.1 * 2**attempt
-        if wait is None or attempt == 4 or time.monotonic() + wait > end:
-            raise error
-        time.sleep(wait)
+            error = json.loads(content)
+            self.code, message = error["code"], error["message"]
+        except (ValueError, TypeError, KeyError):
+            self.code, message = None, "the response does not come from the API"
+        super().__init__(message)
+        self.status = response.status
+        seconds = response.headers.get("Retry-After", "")
+        self.retry_after = int(seconds) if seconds.isdecimal() else None
 
-def pages(url):
-    while url:
-        page, headers = call(url)
-        yield from page
-        link = re.search('<(.*)>; rel="next"', headers.get("Link", ""))
-        url = link and urllib.parse.urljoin(url, link[1])
+class NoResponse(Exception):
+    """Nobody knows what became of a request."""
+
+class Client:
+    def __init__(self, url, key="demo-free", timeout=5, tries=5, backoff=0.5, max_wait=600):
+        self.url, self.key, self.timeout = url, key, timeout
+        self.tries, self.backoff, self.max_wait = tries, backoff, max_wait
+
+    def call(self, method, path, body=None):
+        return self._call(method, path, body)[0]
+
+    def list(self, path):
+        """Yields the records on a page of a list, and on all pages after it."""
+        while path:
+            records, headers = self._call("GET", path)
+            yield from records
+            link = re.search('<([^>]*)>; rel="next"', headers.get("Link", ""))
+            path = link and link[1]  # which begins behind the base URL
+
+    def _call(self, method, path, body=None):
+        lost = False
+        for tries in itertools.count(1):
+            try:
+                return self._send(method, path, body)
+            except APIError as e:
+                if method == "DELETE" and lost and e.status == 404:
+                    return None, {}  # the lost one deleted it
+                error = e
+            except NoResponse as e:
+                error, lost = e, True
+            wait = self._wait(method, error, tries)
+            if wait is None:
+                raise error
+            time.sleep(wait)
+
+    def _wait(self, method, error, tries):
+        """Decides whether a request is sent again (not if it returns None), and when."""
+        if tries == self.tries:
+            return None
+        if isinstance(error, APIError) and error.retry_after:  # it was not carried out
+            return error.retry_after if error.retry_after <= self.max_wait else None
+        if isinstance(error, APIError) and error.status < 500:
+            return None
+        if method in ("POST", "PATCH"):
+            return None
+        return min(self.backoff * 2 ** (tries - 1), self.max_wait)
+
+    def _send(self, method, path, body):
+        headers = {"Authorization": "Bearer " + self.key, "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        try:
+            try:
+                response = urllib.request.urlopen(request, timeout=self.timeout)
+            except urllib.error.HTTPError as e:
+                response = e
+            with response:
+                content = response.read()
+        except (OSError, http.client.HTTPException) as e:
+            raise NoResponse(f"{method} {path}: {e!r}") from e
+        if response.status < 300:
+            try:
+                return json.loads(content or "null"), response.headers
+            except ValueError:
+                pass
+        raise APIError(response, content)

@@ -1,31 +1,56 @@
-import pytest, signal, subprocess, tempfile, time
+"""Starts servers for tests: petstore("-fail", "1/2") is one, and its url says where."""
+import itertools, os, pytest, re, signal, subprocess, threading, time, urllib.request
 
-class Server(subprocess.Popen):
+os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1"
+
+class Server:
     def __init__(self, *flags):
-        self.log = tempfile.TemporaryFile("a+")  # not a pipe: a full one would block the server
         command = ["petstore", "-addr", "127.0.0.1:0", "-data", "", "-v", *flags]
-        super().__init__(command, stderr=self.log)
-        while not self.lines():
-            time.sleep(0.01)
-        self.url = self.lines()[0].removeprefix("Petstore API: ")
-        assert self.url.startswith("http"), self.url  # or why it did not start
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8")
+        self.log = [self._process.stderr.readline()]
+        self._counted, self._marks = [], itertools.count()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        self.url = self.log[0].removeprefix("Petstore API: ").strip()
+        assert self.url.startswith("http"), self.log[0]
 
-    def lines(self):
-        self.log.seek(0)
-        return self.log.read().splitlines()
+    def _read(self):
+        for line in self._process.stderr:
+            request = re.search(r' ([A-Z]+) "(.*)" (.*) \S+$', line)
+            if request and request[1] != "OPTIONS" and not request[2].startswith("/healthz"):
+                self._counted.append((" ".join(request.groups()), time.monotonic()))
+            self.log.append(line)
 
     def requests(self):
-        self.terminate()
-        self.wait()
-        return sum(' "/' in line for line in self.lines())
+        """The requests that have had a response, such as "GET /pets 200", without preflights."""
+        mark = f"/healthz?{next(self._marks)}"  # is logged after all that has had a response
+        urllib.request.urlopen(self.url + mark).close()
+        while not any(f'"{mark}"' in line for line in self.log):
+            time.sleep(0.01)
+        return [request for request, _ in self._counted]
+
+    def stop(self):
+        """Stops the server; returns all its requests, also those whose client has gone."""
+        self._process.terminate()
+        self._reader.join()
+        return [request for request, _ in self._counted]
+
+    def waits(self):
+        """The seconds between each request in the log and the one before."""
+        times = [time for _, time in self._counted]
+        return [end - begin for begin, end in itertools.pairwise(times)]
+
+    def kill(self):
+        self._process.kill()
+        self._reader.join()
+        print("The log of the server:\n", *self.log)
 
 @pytest.fixture
 def petstore():
-    signal.signal(signal.SIGALRM, lambda *_: pytest.fail("took more than 20 seconds"))
-    signal.alarm(20)  # on Windows, use the plugin pytest-timeout instead
+    signal.signal(signal.SIGALRM, lambda *_: pytest.fail("took more than 30 seconds"))
+    signal.alarm(30)  # on Windows, use the plugin pytest-timeout instead
     servers = []
     yield lambda *flags: servers.append(Server(*flags)) or servers[-1]
     signal.alarm(0)
     for server in servers:
         server.kill()
-        server.wait()

@@ -1,48 +1,207 @@
-import client, contextlib, pytest, time
+import concurrent.futures, http.server, os, pytest, signal, threading, time
+import urllib.error, urllib.request
+from client import APIError, Client, NoResponse
 
-CALLS = {  # flags, method, path, error, number of requests, seconds that it takes at least
-    "waits_after_two_503s": ("-fail 2/3", "POST", "/categories", None, 3, 2),
-    "gives_up_in_the_end": ("-fail 1/1", "GET", "/pets", client.APIError, 5, 4),
-    "retries_a_lost_GET": ("-drop 1/2", "GET", "/pets", None, 2, 0),
-    "does_not_retry_a_lost_POST": ("-drop 1/2", "POST", "/categories", OSError, 1, 0),
-    "retries_a_timed-out_GET": ("-delay 2s -slow 1/2", "GET", "/pets", None, 2, 1),
-    "does_not_retry_a_timed-out_POST": ("-delay 2s", "POST", "/categories", OSError, 1, 1),
-    "does_not_retry_a_404": ("", "GET", "/pets/99", client.APIError, 1, 0),
-    "does_not_retry_a_409": ("", "DELETE", "/categories/1", client.APIError, 1, 0),
-}
+BODIES = {"POST": {"name": "Birds"}, "PUT": {"name": "Birds"}, "PATCH": {"quantity": 5}}
+FAILED = "503 failed_on_purpose"
+MINUTE = ["-minute", "3s", "-keys", "keys.json"]
 
-@pytest.mark.parametrize("rule", CALLS)
-def test_call(petstore, rule):
-    flags, method, path, error, requests, seconds = CALLS[rule]
-    server, begin = petstore(*flags.split()), time.monotonic()
-    with pytest.raises(error) if error else contextlib.nullcontext():
-        client.call(server.url + path, method, {"name": "Birds"} if method == "POST" else None)
-    assert time.monotonic() - begin > seconds
-    assert server.requests() == requests
+def start(petstore, flags, **options):
+    """Returns a client of a new server, and the server."""
+    server = petstore(*flags)
+    return Client(server.url, **{"timeout": 1, "backoff": 0.1} | options), server
 
-def test_429(petstore):  # one request is refused; a client that does not wait sends more
-    server = petstore("-minute", "2s")
-    for _ in range(100):
-        client.call(server.url + "/pets")
-    assert server.requests() == 101
+def check(petstore, flags, calls, waits=(), **options):
+    """Makes calls, and compares what they send with the server's log. Each call has the outcomes of
+    its requests. The last one says which error it raises, but for a third value."""
+    (client, server), sent = start(petstore, flags, **options), []
+    for request, outcomes, *raises in calls:
+        method, path = request.split()
+        error = NoResponse if "dropped" in outcomes[-1] else APIError if " " in outcomes[-1] else None
+        if error := raises[0] if raises else error:
+            with pytest.raises(error) as e:
+                client.call(method, path, BODIES.get(method))
+            assert error is NoResponse or f"{e.value.status} {e.value.code}" == outcomes[-1]
+        else:
+            record = client.call(method, path, BODIES.get(method))
+            assert method not in ("POST", "PUT") or record["name"] == "Birds"
+        sent += [f"{request} {outcome}" for outcome in outcomes]
+    assert server.stop() == sent
+    near(server.waits()[len(sent) - 1 - len(waits):], waits)
 
-def test_ban(petstore):  # the client waits for the end of a ban
-    url = petstore("-minute", "1s", "-keys", "keys.json").url + "/pets"
-    for _ in range(50):
-        with contextlib.suppress(client.APIError):
-            client.send(url, key="minute")
-        time.sleep(0.02)
-    with pytest.raises(client.APIError, match="key_banned"):
-        client.send(url, key="minute")
-    client.call(url, key="minute")
+def near(waits, want):
+    """Compares waits in seconds. One may be longer, since machines are busy."""
+    assert all(0.95 * w < wait < 1.6 * w + 0.4 for wait, w in zip(waits, want)), (waits, want)
 
-def test_day(petstore):  # the client does not wait for the next day
-    url = petstore("-keys", "keys.json").url + "/pets"
+@pytest.fixture
+def serve():
+    """Starts a server that does what petstore never does, and returns its URL."""
+    servers = []
+    def start(answer):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self): self.wfile.write(answer(self.command, self.path))
+            do_POST = do_GET
+        servers.append(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+        threading.Thread(target=servers[-1].serve_forever, args=[0.01]).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}"
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+class Enough(Exception): pass
+
+def cancel(client):
+    """Cancels a call half a second after its begin, with an exception of the caller's own."""
+    def enough(*_): raise Enough
+    signal.signal(signal.SIGUSR1, enough)
+    threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGUSR1]).start()
+    begin = time.monotonic()
+    with pytest.raises(Enough):
+        client.call("GET", "/pets")
+    assert time.monotonic() - begin < 1.5
+
+def test_an_API_error_is_returned_at_once_with_its_code_and_message(petstore):
+    client, server = start(petstore, [])
+    for method, path, outcome, message in [
+        ("POST", "/pets", "400 invalid_field", "name "),
+        ("GET", "/pets/99", "404 not_found", "No pet has the id 99"),
+        ("PUT", "/pets", "405 method_not_allowed", "This path supports only"),
+        ("DELETE", "/categories/1", "409 in_use", "Pet 1 "),
+    ]:
+        with pytest.raises(APIError, match="^" + message) as e:
+            client.call(method, path, {} if method == "POST" else None)
+        assert f"{e.value.status} {e.value.code}" == outcome
+        assert server.requests()[-1] == f"{method} {path} {outcome}"
+    assert len(server.stop()) == 4
+
+def test_a_first_DELETE_that_finds_nothing_is_an_error(petstore):
+    check(petstore, [], [("DELETE /pets/99", ["404 not_found"])])
+
+def test_a_response_that_is_not_JSON_is_an_error_of_the_client(serve):
+    requests = []
+    def answer(method, _):
+        requests.append(method)
+        status = b"200 OK" if method == "GET" else b"502 Bad Gateway"
+        return b"HTTP/1.1 " + status + b"\r\nContent-Length: 6\r\n\r\n<html>"
+    client = Client(serve(answer))
+    for method, status in ("GET", 200), ("POST", 502):
+        with pytest.raises(APIError) as e:
+            client.call(method, "/pets", BODIES.get(method))
+        assert (e.value.status, e.value.code) == (status, None)
+    assert requests == ["GET", "POST"]
+
+def test_a_body_that_is_cut_off_is_an_error_of_the_client(serve):
+    requests = []
+    def answer(method, _):
+        requests.append(method)
+        body = b'["whole"]' if len(requests) == 2 else b'["who'
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n" + body
+    client = Client(serve(answer), backoff=0.1)
+    assert client.call("GET", "/pets") == ["whole"]
+    with pytest.raises(NoResponse):
+        client.call("POST", "/categories", {})
+    assert requests == ["GET", "GET", "POST"]
+
+def test_waits_as_told_after_each_of_two_503s(petstore):
+    check(petstore, ["-fail", "2/3"], [("POST /categories", [FAILED, FAILED, "201"])], [1, 1])
+
+def test_gives_up_after_five_tries_with_the_last_error(petstore):
+    check(petstore, ["-fail", "1/1"], [("GET /pets", 5 * [FAILED])], [1, 1, 1, 1])
+
+def test_a_POST_or_PATCH_is_not_sent_again_after_a_503_without_Retry_After(petstore):
+    os.chmod("zoo.json", 0o444)
+    check(petstore, ["-data", "zoo.json"],
+        [("POST /categories", ["503 save_failed"]), ("PATCH /inventory/1", ["503 save_failed"])])
+
+def test_a_lost_GET_PUT_or_DELETE_is_sent_again(petstore):
+    check(petstore, ["-drop", "1/2"], [
+        ("GET /pets", ["dropped", "200"]),
+        ("PUT /categories/2", ["dropped", "200"]),
+        ("DELETE /pets/5", ["dropped", "404 not_found"], None)])
+
+def test_a_lost_POST_or_PATCH_is_not_sent_again(petstore):
+    check(petstore, ["-drop", "1/1"],
+        [("POST /categories", ["dropped"]), ("PATCH /inventory/1", ["dropped"])])
+
+def test_waits_grow_from_try_to_try_up_to_a_limit(petstore):
+    check(petstore, ["-drop", "1/1"], [("GET /pets", 5 * ["dropped"])], [0.25, 0.5, 1, 1],
+        backoff=0.25, max_wait=1)
+
+def test_a_late_GET_is_sent_again_the_timeout_is_for_each_try(petstore):
+    check(petstore, ["-delay", "8s", "-slow", "2/3"], [("GET /pets", ["200", "200", "200"])])
+
+def test_a_late_POST_is_not_sent_again(petstore):
+    check(petstore, ["-delay", "8s"], [("POST /categories", ["201"], NoResponse)])
+
+def test_waits_for_the_next_minute_and_asks_no_more_than_needed(petstore):
+    calls = 3 * [("GET /pets", ["200"])] + [("GET /pets", ["429 rate_limited", "200"])]
+    check(petstore, MINUTE, calls, [2], key="minute")
+
+def test_does_not_wait_for_the_next_day(petstore):
+    calls = 3 * [("GET /pets", ["200"])] + [("GET /pets", ["429 rate_limited"])]
+    check(petstore, ["-keys", "keys.json"], calls, key="day")
+
+def test_waits_for_the_end_of_a_ban_and_asks_nothing_meanwhile(petstore):
+    client, server = start(petstore, ["-minute", "2s", "-keys", "keys.json"], key="minute")
+    impatient = urllib.request.Request(server.url + "/pets", headers={"X-API-Key": "minute"})
+    while "GET /pets 403 key_banned" not in server.requests():
+        try:
+            urllib.request.urlopen(impatient).close()
+        except urllib.error.HTTPError as e:
+            e.close()
+    sent = len(server.requests())
+    client.call("GET", "/pets")
+    assert server.stop()[sent:] == ["GET /pets 403 key_banned", "GET /pets 200"]
+    near(server.waits()[-1:], [9])
+
+def test_a_cancelled_wait_ends_at_once(petstore):
+    client, server = start(petstore, MINUTE, key="minute")
     for _ in range(3):
-        client.call(url, key="day")
-    with pytest.raises(client.APIError):
-        client.call(url, key="day")
+        client.call("GET", "/pets")
+    cancel(client)
+    assert server.stop()[3:] == ["GET /pets 429 rate_limited"]
 
-def test_own_records(petstore):  # on nine pages
-    pets = list(client.pages(petstore("-sample", "zoo.json").url + "/pets?limit=1"))
-    assert len(pets) == 9 and pets[1]["name"] == "Dvořák"
+def test_a_cancelled_request_ends_at_once(petstore):
+    client, server = start(petstore, ["-delay", "8s"], timeout=20)
+    cancel(client)
+    assert server.stop() == ["GET /pets 200"]
+
+def test_lists_four_pages_and_more_each_record_once_and_in_order(petstore):
+    client, server = start(petstore, ["-sample", "zoo.json"])
+    ids = [pet["id"] for pet in client.list("/pets?limit=2&status=available")]
+    assert ids == [1, 2, 3, 5, 3000000000, 9007199254740993, 9007199254740995, 9007199254740997]
+    assert server.stop() == [f"GET /pets?{after}limit=2&status=available 200"
+        for after in ("", "after=2&", "after=5&", "after=9007199254740993&")]
+
+def test_a_fault_between_pages_is_retried_and_no_record_comes_twice(petstore):
+    client, server = start(petstore, MINUTE, key="minute")
+    assert [category["id"] for category in client.list("/categories?limit=1")] == [1, 2, 3, 4]
+    pages = ["limit=1 200", "after=1&limit=1 200", "after=2&limit=1 200",
+        "after=3&limit=1 429 rate_limited", "after=3&limit=1 200"]
+    assert server.stop() == ["GET /categories?" + page for page in pages]
+
+def test_follows_the_next_link_under_another_base_path(petstore, serve):
+    server = petstore()
+    def answer(_, path):
+        below = path.removeprefix("/petstore/")
+        if below == path:
+            return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        request = urllib.request.Request(f"{server.url}/{below}", headers={"X-API-Key": "demo-free"})
+        with urllib.request.urlopen(request) as response:
+            headers = "".join(f"{name}: {value}\r\n" for name, value in response.headers.items())
+            return f"HTTP/1.1 200 OK\r\n{headers}\r\n".encode() + response.read()
+    client = Client(serve(answer) + "/petstore")
+    assert [pet["id"] for pet in client.list("/pets?limit=2")] == [1, 2, 3, 4, 5]
+    assert server.stop() == [f"GET /pets?{after}limit=2 200" for after in ("", "after=2&", "after=4&")]
+
+def test_eight_callers_share_one_client_and_none_waits_for_another(petstore):
+    client, server = start(petstore, ["-delay", "500ms", "-fail", "4/1000000"], timeout=10)
+    begin = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        records = pool.map(lambda name: client.call("POST", "/categories", {"name": name}), "ABCDEFGH")
+    seconds = time.monotonic() - begin
+    assert "".join(record["name"] for record in records) == "ABCDEFGH"
+    statuses = [line.split()[2] for line in server.stop()]
+    assert sorted(statuses[:8]) == 4 * ["201"] + 4 * ["503"] and statuses[8:] == 4 * ["201"]
+    assert seconds < 4
