@@ -196,10 +196,16 @@ func must(t testing.TB, err error) {
 func equal(t testing.TB, what string, got, want any) {
 	t.Helper()
 	every := cmp.Exporter(func(reflect.Type) bool { return true }) // field, also an unexported one
-	if diff := cmp.Diff(want, got, every); diff != "" {
-		lines := strings.SplitN(diff, "\n", 10)
-		t.Errorf("%s (-want +got):\n%s", what, strings.Join(lines[:min(9, len(lines))], "\n"))
+	diff := cmp.Diff(want, got, every)
+	if diff == "" {
+		return
 	}
+	if short := fmt.Sprintf("got %+v, want %+v", got, want); len(short) < 150 {
+		t.Errorf("%s: %s", what, short)
+		return
+	}
+	lines := strings.SplitN(diff, "\n", 10)
+	t.Errorf("%s (-want +got):\n%s", what, strings.Join(lines[:min(9, len(lines))], "\n"))
 }
 
 // contains reports a text that lacks a part. The test goes on.

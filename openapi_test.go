@@ -1,13 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"path"
 	"regexp"
@@ -17,19 +18,26 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 )
 
 // A description is what the tests read of docs/openapi.json, with every $ref replaced by what it
 // refers to.
 type description struct {
-	OpenAPI    string
-	Info       struct{ Title, Version string }
+	OpenAPI string
+	Info    struct {
+		Title, Version string
+		Plans          map[string]struct{ PerMinute, PerDay int64 } `json:"x-plans"`
+	}
+	Security   []map[string][]string
 	Tags       []tag
+	TagGroups  []tagGroup                      `json:"x-tagGroups"`
 	Paths      map[string]map[string]operation // by path and method
 	Components struct {
 		Schemas         map[string]schema
-		SecuritySchemes map[string]any
+		Headers         map[string]parameter
+		SecuritySchemes map[string]struct{ Type, Scheme, In, Name string }
 	}
 	operations map[string]operation // those of Paths, by a pattern such as "GET /pets/{petId}"
 }
@@ -37,6 +45,11 @@ type description struct {
 type tag struct {
 	Name   string
 	Parent string `json:"x-parent"`
+}
+
+type tagGroup struct {
+	Name string
+	Tags []string
 }
 
 type operation struct {
@@ -54,6 +67,7 @@ type labels struct {
 	Sunset     string `json:"x-deprecated-sunset"`
 	Stability  string `json:"x-stability"`
 	HideTryIt  bool   `json:"x-hideTryItPanel"`
+	Security   any    // in place of the general one
 }
 
 type parameter struct {
@@ -66,6 +80,7 @@ type parameter struct {
 // A message is a request body or a response.
 type message struct {
 	Description string
+	Required    bool
 	Headers     map[string]parameter
 	Content     map[string]struct { // by media type
 		Schema   schema
@@ -88,19 +103,20 @@ type mistake struct {
 }
 
 type schema struct {
-	Type, Description, Pattern             string
-	Enum                                   []string
-	Codes                                  map[string]struct{ Status int } `json:"x-codes"`
-	Properties                             map[string]schema
-	Required                               []string
-	Minimum, Maximum, MinLength, MaxLength *int64
-	AdditionalProperties                   any
-	Items                                  *schema
+	Type, Format, Pattern                            string
+	Enum                                             []string
+	Codes                                            map[string]struct{ Status int } `json:"x-codes"`
+	Properties                                       map[string]schema
+	Required                                         []string
+	Minimum, Maximum, MinLength, MaxLength, MaxItems *int64
+	AdditionalProperties, Default                    any
+	Items                                            *schema
 }
 
 // check reports what of the JSON in a response is not as the schema describes it.
 func (s schema) check(t testing.TB, what string, value any) {
 	t.Helper()
+	valid := true
 	switch value := value.(type) {
 	case map[string]any:
 		for name, field := range value {
@@ -119,10 +135,28 @@ func (s schema) check(t testing.TB, what string, value any) {
 		for _, item := range value {
 			s.Items.check(t, what, item)
 		}
+	case json.Number:
+		low, high := s.bounds()
+		n, err := value.Int64()
+		valid = s.Type == "integer" && err == nil && low <= n && n <= high
+	case string:
+		valid = s.Type == "string" && regexp.MustCompile(s.Pattern).MatchString(value) &&
+			(s.Enum == nil || slices.Contains(s.Enum, value))
 	default:
-		types := map[string]string{"bool": "boolean", "float64": "integer", "string": "string"}
-		equal(t, what+": described type", s.Type, types[fmt.Sprintf("%T", value)])
+		valid = s.Type == "boolean"
 	}
+	if !valid {
+		t.Errorf("%s is %v, and described as %s %s %s", what, value, s.Type, s.Format, s.Pattern)
+	}
+}
+
+// bounds returns the lowest and the highest integer that is described.
+func (s schema) bounds() (low, high int64) {
+	low, high = math.MinInt32, math.MaxInt32
+	if s.Format == "int64" {
+		low, high = math.MinInt64, math.MaxInt64
+	}
+	return *cmp.Or(s.Minimum, &low), *cmp.Or(s.Maximum, &high)
 }
 
 // A value is what a parameter or a property may be, or may not.
@@ -131,8 +165,8 @@ type value struct {
 	valid bool
 }
 
-// values returns the lowest and the highest value that are described, those beyond, and those that
-// are enumerated. The bounds of a string are those of its length.
+// values returns the lowest and the highest value that are described, those beyond, those that are
+// enumerated, and one in another form. The bounds of a string are those of its length.
 func (s schema) values() (values []value) {
 	sized := func(size int64) any {
 		if s.Type == "string" {
@@ -147,7 +181,16 @@ func (s schema) values() (values []value) {
 		values = append(values, value{sized(*highest), true}, value{sized(*highest + 1), false})
 	}
 	for _, text := range s.Enum {
-		values = append(values, value{text, true})
+		values = append(values, value{text, true}, value{text + "x", false})
+	}
+	if s.Type == "string" && s.Format != "" {
+		values = append(values, value{"2030-12-05", s.Format == "date"},
+			value{"2030-12-05T09:30:00Z", s.Format == "date-time"})
+	}
+	for _, text := range []string{"Rex", "Zoë", "\nx", " ", "\u0085"} {
+		if s.Pattern != "" {
+			values = append(values, value{text, regexp.MustCompile(s.Pattern).MatchString(text)})
+		}
 	}
 	return values
 }
@@ -251,8 +294,14 @@ func (r *reply) expectOperation(o operation) {
 	}
 	others := r.Header.Clone()
 	for name, p := range described.Headers {
-		if p.Required && others.Get(name) == "" {
+		value := any(others.Get(name))
+		if p.Required && value == "" {
 			r.s.t.Errorf("%s has no %s", what, name)
+		} else if p.Schema.Type == "integer" {
+			value = json.Number(others.Get(name))
+		}
+		if value != "" && value != json.Number("") {
+			p.Schema.check(r.s.t, what+", "+name, value)
 		}
 		others.Del(name)
 	}
@@ -268,55 +317,52 @@ func (r *reply) expectOperation(o operation) {
 func TestDescription(t *testing.T) {
 	d := theDescription()
 	t.Run("operations", func(t *testing.T) {
-		tests := []struct{ pattern, operationID, tag string }{
-			{"GET /pets", "listPets", "animals"},
-			{"POST /pets", "createPet", "animals"},
-			{"GET /pets/{petId}", "getPet", "animals"},
-			{"PUT /pets/{petId}", "replacePet", "animals"},
-			{"DELETE /pets/{petId}", "deletePet", "animals"},
-			{"GET /categories", "listCategories", "categories"},
-			{"POST /categories", "createCategory", "categories"},
-			{"GET /categories/{categoryId}", "getCategory", "categories"},
-			{"PUT /categories/{categoryId}", "replaceCategory", "categories"},
-			{"DELETE /categories/{categoryId}", "deleteCategory", "categories"},
-			{"GET /store/orders", "listOrders", "orders"},
-			{"POST /store/orders", "createOrder", "orders"},
-			{"GET /store/orders/{orderId}", "getOrder", "orders"},
-			{"PUT /store/orders/{orderId}", "replaceOrder", "orders"},
-			{"DELETE /store/orders/{orderId}", "cancelOrder", "orders"},
-			{"GET /inventory", "listInventory", "inventory"},
-			{"GET /inventory/{petId}", "getInventory", "inventory"},
-			{"PATCH /inventory/{petId}", "updateInventory", "inventory"},
+		got, differ := "\n", map[string]labels{}
+		for _, pattern := range slices.Sorted(maps.Keys(d.operations)) {
+			o := d.operations[pattern]
+			got += fmt.Sprintln(pattern, o.OperationID, o.Tags, slices.Sorted(maps.Keys(o.Responses)))
+			if o.labels != (labels{}) {
+				differ[o.OperationID] = o.labels
+			}
 		}
-		differ := map[string]labels{
+		equal(t, "operations", got, `
+DELETE /categories/{categoryId} deleteCategory [categories] [204 400 401 403 404 409 429 500 503]
+DELETE /pets/{petId} deletePet [animals] [204 400 401 403 404 409 429 500 503]
+DELETE /store/orders/{orderId} cancelOrder [orders] [204 400 401 403 404 409 429 500 503]
+GET /categories listCategories [categories] [200 400 401 403 429 500 503]
+GET /categories/{categoryId} getCategory [categories] [200 400 401 403 404 429 500 503]
+GET /inventory listInventory [inventory] [200 400 401 403 429 500 503]
+GET /inventory/{petId} getInventory [inventory] [200 400 401 403 404 429 500 503]
+GET /pets listPets [animals] [200 400 401 403 429 500 503]
+GET /pets/{petId} getPet [animals] [200 400 401 403 404 429 500 503]
+GET /store/orders listOrders [orders] [200 400 401 403 429 500 503]
+GET /store/orders/{orderId} getOrder [orders] [200 400 401 403 404 429 500 503]
+PATCH /inventory/{petId} updateInventory [inventory] [200 400 401 403 404 413 415 429 500 503]
+POST /categories createCategory [categories] [201 400 401 403 413 415 429 500 503]
+POST /pets createPet [animals] [201 400 401 403 413 415 429 500 503]
+POST /store/orders createOrder [orders] [201 400 401 403 413 415 429 500 503]
+PUT /categories/{categoryId} replaceCategory [categories] [200 400 401 403 404 413 415 429 500 503]
+PUT /pets/{petId} replacePet [animals] [200 400 401 403 404 413 415 429 500 503]
+PUT /store/orders/{orderId} replaceOrder [orders] [200 400 401 403 404 409 413 415 429 500 503]
+`)
+		equal(t, "labels", differ, map[string]labels{
 			"getPet":          {Deprecated: true, Sunset: "2030-12-05"},
 			"listOrders":      {HideTryIt: true},
 			"cancelOrder":     {Stability: "beta"},
 			"updateInventory": {Stability: "experimental"},
-		}
-		for _, test := range tests {
-			o := d.operations[test.pattern]
-			equal(t, test.pattern+": operationId", o.OperationID, test.operationID)
-			equal(t, test.pattern+": tags", o.Tags, []string{test.tag})
-			equal(t, test.pattern+": labels", o.labels, differ[test.operationID])
-			for _, status := range []int{401, 403, 429, 500, 503} { // TestExamples gets the others
-				if _, found := o.Responses[status]; !found {
-					t.Errorf("%s: a %d is not described", test.pattern, status)
-				}
-			}
-		}
-		equal(t, "number of operations", len(d.operations), len(tests))
+		})
 		routes := newService(t, Options{}).operations()
 		equal(t, "routes of the program", slices.Sorted(maps.Keys(routes)),
 			slices.Sorted(maps.Keys(d.operations)))
 	})
 	t.Run("names", func(t *testing.T) {
-		equal(t, "openapi, title and version", []string{d.OpenAPI, d.Info.Title, d.Info.Version},
+		equal(t, "openapi, title and version",
+			[]string{d.OpenAPI, d.Info.Title, d.Info.Version},
 			[]string{"3.0.3", "Petstore API", "1.0.0"})
-		equal(t, "securitySchemes", slices.Sorted(maps.Keys(d.Components.SecuritySchemes)),
-			[]string{"apiKeyAuth", "bearerAuth"})
 		equal(t, "tags", d.Tags, []tag{{"Pets", ""}, {"animals", "Pets"}, {"categories", "Pets"},
 			{"Store", ""}, {"orders", "Store"}, {"inventory", "Store"}})
+		equal(t, "tag groups", d.TagGroups, []tagGroup{{"Pets", []string{"animals", "categories"}},
+			{"Store", []string{"orders", "inventory"}}})
 	})
 	t.Run("codes", func(t *testing.T) {
 		code, statuses := d.Components.Schemas["Error"].Properties["code"], map[string]int{}
@@ -327,31 +373,139 @@ func TestDescription(t *testing.T) {
 		equal(t, "enum", slices.Sorted(slices.Values(code.Enum)),
 			slices.Sorted(maps.Keys(statusOfCode)))
 	})
-	t.Run("requests have the fields of responses, and no others", func(t *testing.T) {
+	t.Run("fields that are required, and those of requests", func(t *testing.T) {
+		required, closed := map[string][]string{}, map[string]bool{}
+		for name, s := range d.Components.Schemas {
+			if s.Required != nil {
+				required[name] = s.Required
+			}
+			if s.AdditionalProperties == false {
+				closed[name] = true
+			}
+		}
+		equal(t, "additionalProperties", closed,
+			map[string]bool{"NewPet": true, "NewCategory": true, "InventoryUpdate": true})
+		equal(t, "required", required, map[string][]string{
+			"NewPet": {"name", "categoryId"}, "Pet": {"id", "name", "categoryId", "status"},
+			"NewCategory": {"name"}, "Category": {"id", "name"},
+			"InventoryItem": {"petId", "quantity", "status"}, "InventoryUpdate": {"quantity"},
+			"Error": {"code", "message", "status"}})
 		for _, name := range []string{"Pet", "Category"} {
 			request, response := d.Components.Schemas["New"+name], d.Components.Schemas[name]
-			equal(t, "additional properties", request.AdditionalProperties, any(false))
 			equal(t, "properties of New"+name, slices.Sorted(maps.Keys(request.Properties)),
 				slices.Sorted(maps.Keys(response.Properties)))
 		}
 	})
 }
 
+// A client that authenticates as one of the schemes says is let in.
+func TestSecuritySchemes(t *testing.T) {
+	d := theDescription()
+	equal(t, "security", d.Security, []map[string][]string{{"bearerAuth": {}}, {"apiKeyAuth": {}}})
+	for _, name := range []string{"bearerAuth", "apiKeyAuth"} {
+		t.Run(name, func(t *testing.T) {
+			scheme := d.Components.SecuritySchemes[name]
+			header, prefix := scheme.Name, ""
+			if scheme.Type == "http" {
+				header, prefix = "Authorization", scheme.Scheme+" "
+			} else {
+				equal(t, "type and place", scheme.Type+" "+scheme.In, "apiKey header")
+			}
+			s := newService(t, Options{}).as(noKey)
+			s.send("GET /pets/1", "", header, prefix+"demo-pro").expect(200,
+				`{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
+			s.send("GET /pets/1", "", header, prefix+"wrong").expectError("unauthorized", "")
+		})
+	}
+}
+
+// What the description says in words has the figures of the program. (That a ban has these is
+// tested in TestBan.)
+func TestFigures(t *testing.T) {
+	size := fmt.Sprintf("%d KiB", maxBody>>10)
+	for rule, words := range map[string]string{
+		"a body":       "A body is one JSON object in UTF-8, of at most " + size,
+		"a 413":        "`payload_too_large`: the body is larger than " + size,
+		"its code":     "The body is larger than " + size,
+		"a backoff":    "Retry with exponential backoff, starting at one second",
+		"strangers":    "share one limit per minute, that of the Free plan, and never lead to a",
+		"a strike":     "A 429 is a strike, but at most one strike per second counts",
+		"a ban":        "The tenth strike within a minute gets this 403",
+		"its length":   "which bans the key for five minutes",
+		"its end":      "each new minute begins without strikes",
+		"new stock":    "creates its inventory entry with quantity 0",
+		"a new status": "If `status` is omitted, it is `available`",
+		"a new order":  "Whether the order has been fulfilled. If omitted, it is `false`",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			if !strings.Contains(string(openAPI), words) {
+				t.Errorf("docs/openapi.json does not say: %s", words)
+			}
+		})
+	}
+	for name, p := range theDescription().Info.Plans {
+		t.Run("the plan "+name, func(t *testing.T) {
+			equal(t, "x-plans", plan{p.PerMinute, p.PerDay}, plans[name])
+		})
+	}
+}
+
+// A header is required where it always comes, and its example is what the program sends.
+func TestHeaders(t *testing.T) {
+	s, failing := newService(t, Options{}), newService(t, Options{Fail: "1/1"})
+	many := newService(t, Options{Sample: manyRecords(t), Keys: keysFile(t, 1, 2)})
+	get := s.as("demo-free").send("GET /pets/1", "").Header
+	for component, test := range map[string]struct {
+		got      string
+		required bool
+	}{
+		"RateLimitLimit":     {get.Get("X-RateLimit-Limit"), true},
+		"RateLimitRemaining": {get.Get("X-RateLimit-Remaining"), true},
+		"Deprecation":        {get.Get("Deprecation"), true},
+		"Sunset":             {get.Get("Sunset"), true},
+		"SuccessorLink":      {get.Get("Link"), true},
+		"Location":           {s.send("POST /pets", newKiwi).Header.Get("Location"), true},
+		"WWWAuthenticate":    {s.as("x").send("GET /x", "").Header.Get("WWW-Authenticate"), true},
+		"NextLink":           {many.send("GET /pets", "").Header.Get("Link"), false},
+		"RetryAfter":         {many.send("GET /pets", "").Header.Get("Retry-After"), true},
+		"RetryAfterFailure":  {failing.send("GET /pets", "").Header.Get("Retry-After"), false},
+	} {
+		t.Run(component, func(t *testing.T) {
+			header := theDescription().Components.Headers[component]
+			equal(t, "required", header.Required, test.required)
+			equal(t, "example", fmt.Sprint(header.Example), test.got)
+		})
+	}
+}
+
+// manyRecords returns the path of a sample with 101 records of each kind.
+func manyRecords(t *testing.T) string {
+	var categories, pets, orders []string
+	for id := range 101 {
+		categories = append(categories, fmt.Sprintf(`{"id":%d,"name":"c"}`, id+1))
+		pets = append(pets, fmt.Sprintf(`{"id":%d,"name":"p","categoryId":1}`, id+1))
+		orders = append(orders, fmt.Sprintf(`{"id":%d}`, id+1))
+	}
+	return writeFile(t, freshPath(t), fmt.Sprintf(`{"categories":[%s],"pets":[%s],"orders":[%s]}`,
+		strings.Join(categories, ","), strings.Join(pets, ","), strings.Join(orders, ",")))
+}
+
 // exampleOf returns a valid request for an operation: the examples of its parameters in the path,
 // and that of its body. A mistake changes it.
-func exampleOf(pattern string, o operation, m mistake) *http.Request {
-	method, path, _ := strings.Cut(pattern, " ")
-	target, query := path, url.Values{}
+func exampleOf(pattern string, o operation, m mistake) (request, body string, header []string) {
+	request, query := pattern, url.Values{}
 	for _, p := range o.Parameters {
 		value, given := m.Parameters[p.Name]
 		if p.In == "path" {
 			value = cmp.Or(value, fmt.Sprint(p.Example))
-			target = strings.Replace(target, "{"+p.Name+"}", value, 1)
+			request = strings.Replace(request, "{"+p.Name+"}", value, 1)
 		} else if given {
 			query.Set(p.Name, value)
 		}
 	}
-	target += "?" + query.Encode() + m.Query
+	if all := query.Encode() + m.Query; all != "" {
+		request += "?" + all
+	}
 	body, isText := m.Body.(string)
 	example := o.RequestBody.Content["application/json"].Examples["full"].Value
 	if fields, hasBody := valueIn(example).(map[string]any); hasBody && !isText {
@@ -363,48 +517,36 @@ func exampleOf(pattern string, o operation, m mistake) *http.Request {
 		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
 		body = string(encode(fields))
 	}
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer demo-free")
-	for name, value := range m.Headers {
-		r.Header.Set(name, value)
+	if m.Headers["Authorization"] == "" {
+		header = []string{"Authorization", "Bearer demo-free"}
 	}
-	return r
+	for name, value := range m.Headers {
+		header = append(header, name, value)
+	}
+	return request, body, header
 }
 
 // Each example of a response is what the program sends on its sample data after a request as
-// described, or after the mistake that the example tells of. The examples of a response have all
-// codes that its description names. So the program really sends each code where it is described; if
-// it sends one elsewhere, checkDescribed fails the test that gets it.
+// described, or after the mistake that the example tells of. If operations share an example, the
+// first that differs is told. The examples of a response have all codes that its description names.
+// So the program really sends each code where it is described; if it sends one elsewhere,
+// expectOperation fails the test that gets it.
 func TestExamples(t *testing.T) {
-	for pattern, o := range theDescription().operations {
+	type use struct {
+		pattern string
+		status  int
+		example example
+	}
+	uses := map[string][]use{} // by name and value
+	operations := theDescription().operations
+	for _, pattern := range slices.Sorted(maps.Keys(operations)) {
+		o := operations[pattern]
 		for status, response := range o.Responses {
 			codes := map[string]bool{}
 			for name, example := range response.Content["application/json"].Examples {
-				if status >= 400 {
-					codes[errorIn(example.Value).Code] = true
-				}
-				rule := fmt.Sprint(o.OperationID, " ", status, " ", name)
-				inFakeTime(t, rule, func(t *testing.T) {
-					r := exampleOf(pattern, o, example.Try)
-					s := provoke(t, name, r)
-					resp := s.sendRequest(r)
-					resp.expect(status, string(example.Value))
-					if example.Summary == "" {
-						t.Error("the example has no summary")
-					}
-					if status >= 400 {
-						return
-					}
-					for name, described := range response.Headers {
-						varies := name == "X-RateLimit-Reset" || name == "Location"
-						got := resp.Header.Get(name)
-						if got != "" && described.Example != nil && !varies {
-							equal(t, name, got, fmt.Sprint(described.Example))
-						}
-					}
-					target := cmp.Or(resp.Header.Get("Location"), r.URL.String())
-					s.send("GET "+target, "").expect(200, string(example.Value))
-				})
+				codes[errorIn(example.Value).Code] = true
+				key := name + " " + string(example.Value)
+				uses[key] = append(uses[key], use{pattern, status, example})
 			}
 			for code := range statusOfCode {
 				if strings.Contains(response.Description, "`"+code+"`: ") != codes[code] {
@@ -414,33 +556,66 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
+	for key, uses := range uses {
+		name, _, _ := strings.Cut(key, " ")
+		rule := name
+		if len(uses) == 1 {
+			rule += " of " + operations[uses[0].pattern].OperationID
+		}
+		t.Run(rule, func(t *testing.T) {
+			for _, use := range uses {
+				if t.Failed() {
+					return
+				}
+				synctest.Test(t, func(t *testing.T) {
+					s := provoke(t, name)
+					o := operations[use.pattern]
+					request, body, header := exampleOf(use.pattern, o, use.example.Try)
+					resp := s.as(noKey).send(request, body, header...)
+					resp.expect(use.status, string(use.example.Value))
+					if use.status < 400 { // a GET gets the same
+						_, target, _ := strings.Cut(request, " ")
+						target = cmp.Or(resp.Header.Get("Location"), target)
+						s.send("GET "+target, "").expect(200, string(use.example.Value))
+					}
+					if use.example.Summary == "" {
+						t.Error("the example has no summary")
+					}
+				})
+			}
+		})
+	}
 }
 
 // valueIn reads the JSON of a response.
 func valueIn(data []byte) (value any) {
-	json.Unmarshal(data, &value)
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	dec.Decode(&value)
 	return value
 }
 
-// provoke returns a service on which the request gets the error of an example. It changes the
-// request if x-try cannot say how. It is called in fake time.
-func provoke(t *testing.T, example string, r *http.Request) *service {
+// provoke returns a service on which a request gets the error of an example that x-try cannot tell.
+// It is called in fake time.
+func provoke(t *testing.T, example string) *service {
 	s := newService(t, Options{})
-	spend := func(count int, every time.Duration) {
-		for range count {
-			s.limits.admit("demo-free", time.Now())
-			time.Sleep(every)
+	spend := func(every time.Duration, message string) { // until there is such an error
+		for err := error(nil); !strings.Contains(fmt.Sprint(err), message); time.Sleep(every) {
+			err = s.limits.admit("demo-free", time.Now()).err
 		}
 	}
 	switch example {
 	case "BodyIncomplete":
-		r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
+		s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
+			s.ServeHTTP(w, r)
+		})
 	case "RateLimited":
-		spend(60, 0)
+		spend(0, "per minute")
 	case "DayUsedUp":
-		spend(1000, time.Second)
+		spend(time.Second, "per day")
 	case "KeyBanned":
-		spend(300, time.Second/10)
+		spend(time.Second/10, "banned")
 	case "InternalError":
 		s.store = nil // so that each handler panics
 	case "SaveFailed":
@@ -458,39 +633,60 @@ func provoke(t *testing.T, example string, r *http.Request) *service {
 // The program takes and refuses the values of a query and of a body that are described so.
 func TestDescribedValues(t *testing.T) {
 	for pattern, o := range theDescription().operations {
-		t.Run(o.OperationID, func(t *testing.T) {
-			check := func(name string, v value, m mistake) {
-				t.Helper()
-				resp := newService(t, Options{}).sendRequest(exampleOf(pattern, o, m))
-				message := resp.err().Message
-				refused := resp.StatusCode == 400 && strings.HasPrefix(message, name+" ")
-				taken := resp.StatusCode < 300 || resp.StatusCode == 409
-				if v.valid && !taken || !v.valid && !refused {
-					t.Errorf("%s %.50v, described as valid: %t, gets status %d, %q", name, v.json,
-						v.valid, resp.StatusCode, message)
+		// check runs a subtest for a parameter or a field, which a mistake gives a value.
+		check := func(name string, s schema, mistakeOf func(any) mistake, more ...value) {
+			t.Run(o.OperationID+" "+name, func(t *testing.T) {
+				if s.Type == "integer" && s.Maximum == nil {
+					equal(t, "format", s.Format, "int64")
 				}
-			}
-			for _, p := range o.Parameters {
-				for _, v := range p.Schema.values() {
-					text := fmt.Sprint(v.json)
-					check(p.Name, v, mistake{Parameters: map[string]string{p.Name: text}})
-				}
-			}
-			body := o.RequestBody.Content["application/json"].Schema
-			for name, property := range body.Properties {
-				isRequired := slices.Contains(body.Required, name)
-				var leftOut any // as exampleOf has it
-				values := append(property.values(), value{leftOut, !isRequired}, value{1.5, false})
-				for _, text := range []string{"Rex", "Zoë", "\nx", " ", "\u0085"} {
-					if property.Pattern != "" {
-						matches := regexp.MustCompile(property.Pattern).MatchString(text)
-						values = append(values, value{text, matches})
+				for _, v := range append(s.values(), more...) {
+					request, body, header := exampleOf(pattern, o, mistakeOf(v.json))
+					resp := newService(t, Options{}).as(noKey).send(request, body, header...)
+					refused, message := resp.StatusCode == 400, resp.err().Message
+					if v.valid == refused || refused && !strings.HasPrefix(message, name+" ") {
+						t.Errorf("sent %s\n got %d %s\nwant %.50s to be valid: %t", resp.sent,
+							resp.StatusCode, message, fmt.Sprint(v.json), v.valid)
 					}
 				}
-				for _, v := range values {
-					check(name, v, mistake{Body: map[string]any{name: v.json}})
+			})
+		}
+		for _, p := range o.Parameters {
+			equal(t, p.Name+" is required", p.Required, p.In == "path")
+			check(p.Name, p.Schema, func(v any) mistake {
+				return mistake{Parameters: map[string]string{p.Name: fmt.Sprint(v)}}
+			})
+		}
+		body := o.RequestBody.Content["application/json"].Schema
+		for name, property := range body.Properties {
+			leftOut := value{nil, !slices.Contains(body.Required, name)} // as exampleOf has it
+			check(name, property, func(v any) mistake {
+				return mistake{Body: map[string]any{name: v}}
+			}, leftOut, value{1.5, false})
+		}
+		if body.Properties != nil {
+			equal(t, o.OperationID+": body is required", o.RequestBody.Required, true)
+		}
+	}
+}
+
+// A list without a parameter is one with its default, and has as many records as are described.
+func TestDescribedLists(t *testing.T) {
+	options := Options{Sample: manyRecords(t)}
+	for pattern, o := range theDescription().operations {
+		schema := o.Responses[200].Content["application/json"].Schema
+		if schema.Type != "array" {
+			continue
+		}
+		t.Run(o.OperationID, func(t *testing.T) {
+			s := newService(t, options)
+			for _, p := range o.Parameters {
+				if p.Schema.Default != nil {
+					got := s.send(pattern+"?"+p.Name+"="+fmt.Sprint(p.Schema.Default), "")
+					got.expect(200, s.send(pattern, "").body)
 				}
 			}
+			items := valueIn([]byte(s.send(pattern+"?limit=100", "").body))
+			equal(t, "maxItems", int64(len(items.([]any))), *schema.MaxItems)
 		})
 	}
 }
