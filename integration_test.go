@@ -246,7 +246,7 @@ func prove(t *testing.T, document string) {
 	var outputs []string // of each block of commands; empty if the document shows none
 	for _, found := range block.FindAllStringSubmatch(contentOf(t, document), -1) {
 		switch language, text := found[1], found[2]; language {
-		case "dockerfile", "ini", "mjs": // are not run
+		case "dockerfile", "ini", "ts": // are not run
 		case "sh":
 			script += foreground.ReplaceAllString(text, "ctrl_c; $0 &") + "end_of_block\n"
 			outputs = append(outputs, "")

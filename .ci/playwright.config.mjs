@@ -4,7 +4,7 @@ const { CHROMIUM = '/usr/bin/chromium', FIREFOX = '/usr/bin/firefox' } = process
 const browser = (browserName, executablePath, channel) =>
   ({ name: browserName, use: { browserName, channel, launchOptions: { executablePath } } })
 export default {
-  testMatch: 'page.mjs',
+  testMatch: ['page.mjs', 'webpage.mjs'],
   forbidOnly: true,
   outputDir: 'node_modules/.page',
   reporter: 'list',

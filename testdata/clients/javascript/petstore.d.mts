@@ -1,6 +1,6 @@
 /** Whatever calls f when a test ends, such as the t of node:test. The log is shown unless it has passed. */
 export interface Test {
-  after(f: () => void | Promise<void>): unknown
+  after(f: () => void): unknown
   readonly passed?: boolean
 }
 export interface Server {
