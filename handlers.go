@@ -32,9 +32,9 @@ type Options struct {
 	Minute      time.Duration // the length of a rate-limit minute, from 1s to 1m; 0 for 1m
 	CORSOrigins []string      // more origins whose web pages may call the API
 	Delay       time.Duration // how long responses wait, at most 8s
-	Slow        string        // a ratio: the responses that wait; empty for all
-	Fail        string        // a ratio: the requests to fail; empty for none
-	Drop        string        // a ratio: the responses to drop; empty for none
+	Slow        string        // which wait, such as "1/2": the first of every two; empty for all
+	Fail        string        // which fail, such as "2-3/4": of every four, the second and third
+	Drop        string        // which are dropped, likewise; empty for none
 	Only        string        // what may wait, fail or drop: "PUT,GET /pets"; empty for all
 	Verbose     bool          // log each request
 	Logger      *log.Logger   // nil for log.Default()
@@ -324,7 +324,7 @@ func (s *Server) setHeaders(header http.Header, resp response) {
 	if resp.body != nil {
 		header.Set("Content-Type", "application/json")
 	}
-	if length := len(resp.body) + len("\n"); length > 2048 { // up to which net/http does it
+	if length := len(resp.body) + len("\n"); length > 2048 { // net/http does it for less
 		header.Set("Content-Length", strconv.Itoa(length))
 	}
 	if resp.status == http.StatusUnauthorized {
@@ -395,20 +395,15 @@ func requestKey(r *http.Request) string {
 	return strings.TrimLeft(key, " ")
 }
 
-var originForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d+)?$`)
+// originForm is that of an origin as browsers send it (RFC 6454, section 6.1).
+var originForm = regexp.MustCompile(
+	`^[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9]\d{0,4})?$`)
 
-// isOrigin reports whether a text is an origin as browsers send it (RFC 6454, section 6.1).
+// isOrigin reports whether a text is an origin. Browsers leave a default port out.
 func isOrigin(text string) bool {
-	u, err := url.Parse(text)
-	if err != nil || !originForm.MatchString(text) {
-		return false
-	}
-	if u.Port() == "" {
-		return true
-	}
-	port, ok := parseInteger(u.Port(), 1, 65535)
-	isDefault := u.Scheme == "http" && port == 80 || u.Scheme == "https" && port == 443
-	return ok && !isDefault
+	hasDefaultPort := strings.HasPrefix(text, "http:") && strings.HasSuffix(text, ":80") ||
+		strings.HasPrefix(text, "https:") && strings.HasSuffix(text, ":443")
+	return originForm.MatchString(text) && !hasDefaultPort
 }
 
 // allowsOrigin reports whether web pages from an origin may call the API (Fetch standard, CORS

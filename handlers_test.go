@@ -390,6 +390,11 @@ func TestPreflight(t *testing.T) {
 		contains(t, "the log", s.logged.String(), `OPTIONS "/pets" 204 `)
 		equal(t, "left without a key", ratesOf(s.as(noKey).send("GET /pets", "")).left, 59)
 	})
+	t.Run("is not logged without -v", func(t *testing.T) {
+		s := newService(t, Options{})
+		s.send("OPTIONS /pets", "", method, "PUT", "Origin", "http://evil.example")
+		equal(t, "log", s.logged.String(), "")
+	})
 	t.Run("without an origin, a method or OPTIONS is none", func(t *testing.T) {
 		s := newService(t, options)
 		s.send("OPTIONS /pets", "", "Origin", shop).expectError("method_not_allowed", "")

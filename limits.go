@@ -93,14 +93,15 @@ type window struct {
 	length time.Duration
 	limit  int64
 	used   int64
-	begin  time.Time // zero before the first request
+	begin  time.Time // zero before the first request, which is so long ago that it has ended
 }
 
 // left returns how long the window still lasts. After its end, that is negative or zero.
 func (w *window) left(now time.Time) time.Duration { return w.length - elapsed(w.begin, now) }
 
-// elapsed returns how long ago a time was, by the clock that has gone further: the monotonic one
-// may stop while the computer is asleep, and the wall clock may be set back.
+// elapsed returns how long ago a time was, by the clock that has gone further. A time.Time has two:
+// the monotonic clock, which Sub uses, may stop while the computer is asleep, and the wall clock,
+// which is all that Round(0) leaves, may be set back.
 func elapsed(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }

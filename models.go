@@ -141,33 +141,36 @@ func checkJSON(data []byte) error {
 		return syntaxError(data)
 	}
 	for _, at := range escapes.FindAllSubmatchIndex(data, -1) {
-		if half := at[2]; half >= 0 { // encoding/json would replace it, too
-			return malformed(data, half, fmt.Sprintf("%s is half of a surrogate pair",
-				data[half:at[3]]))
+		if begin, end := at[2], at[3]; begin >= 0 { // encoding/json would replace it, too
+			return malformed(data, begin, fmt.Sprintf("%s is half of a surrogate pair",
+				data[begin:end]))
 		}
 	}
 	return nil
 }
 
-// escapes matches a surrogate pair such as \ud83d\udc36, half of one (as submatch), and any other
-// escape.
-var escapes = regexp.MustCompile(
-	`\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)|\\.`)
+// escapes matches each escape in valid JSON: a pair of surrogates such as \ud83d\udc36, half of one
+// (in parentheses), or any other, such as \n or the \\ in \\ud83d.
+var escapes = regexp.MustCompile(high + low + "|(" + high + "|" + low + `)|\\.`)
 
-// syntaxError returns the error for data that is not valid JSON. The fault is the last byte of the
-// shortest part from the start that cannot be the start of a JSON value. (Errors of encoding/json
-// have an offset, but it depends on the Go release.)
+const high, low = `\\u[dD][89abAB]..`, `\\u[dD][c-fC-F]..` // the halves of a pair
+
+// syntaxError returns the error for data that is not valid JSON. The fault is the first byte with
+// which the JSON cannot go on, such as the x in {"a": x}. Since nothing longer can go on either, a
+// binary search finds it. (Errors of encoding/json have an offset that depends on the Go release.)
 func syntaxError(data []byte) error {
-	fault := sort.Search(len(data), func(i int) bool {
-		start := data[:i+1]
-		err := json.NewDecoder(bytes.NewReader(start)).Decode(new(json.RawMessage))
-		return !json.Valid(start) && err != io.EOF && err != io.ErrUnexpectedEOF
-	})
+	fault := sort.Search(len(data), func(i int) bool { return !canGoOn(data[:i+1]) })
 	if fault == len(data) {
 		return newError(malformedJSON, "The JSON ends too early; send all of it.")
 	}
 	r, _ := utf8.DecodeRune(data[fault:])
 	return malformed(data, fault, fmt.Sprintf("%q is not allowed there", r))
+}
+
+// canGoOn reports whether data is valid JSON, or the beginning of it. {"a": is, and {"a": x is not.
+func canGoOn(data []byte) bool {
+	err := json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage))
+	return json.Valid(data) || err == io.EOF || err == io.ErrUnexpectedEOF
 }
 
 // malformed returns an error that gives the position of a fault: the line, and the byte within it,
@@ -223,8 +226,8 @@ type PetStatus string
 
 func (s PetStatus) valid() bool { return s == "available" || s == "pending" || s == "sold" }
 
-// Pet is a pet. Its stock is not in its JSON: clients get that as an InventoryItem, and the data
-// file has it in a petInFile.
+// Pet is a pet. Its stock is not in its JSON: clients get that as an InventoryItem, and a line of
+// the data file is a petInFile.
 type Pet struct {
 	ID         int64     `json:"id"`
 	Name       string    `json:"name"`

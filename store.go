@@ -328,19 +328,20 @@ func readState(f *fields) *state {
 	return st
 }
 
-const maxID int64 = 1 << 62
+const maxID int64 = 1 << 62 // half of what an int64 can be, so that lastID + 1 is one, too
 
 // load adds the records in a list of a snapshot to a table of a state. They may stand in any order.
+// The first fault in a record becomes the fault of the snapshot.
 func load[T entity](f *fields, list string, st *state, t *table[T], read func(*fields) T) {
 	seen := map[int64]bool{}
 	for i, recordJSON := range optional[[]json.RawMessage](f, list, nil) {
-		v, err := decode(recordJSON, func(f *fields) T {
-			_, given := f.unread["id"] // a request body may leave it out
-			f.check(given, "id is missing; it must be %s.", mustBe(int64(0)))
-			return read(f)
+		v, err := decode(recordJSON, func(record *fields) T {
+			_, given := record.unread["id"] // a request body may leave it out
+			record.check(given, "id is missing; it must be %s.", mustBe(int64(0)))
+			return read(record)
 		})
 		switch {
-		case err != nil:
+		case err != nil: // the record cannot be read
 		case v.id() < 1 || v.id() > maxID:
 			err = newError(invalidField, "id must be from 1 to %d.", maxID)
 		case seen[v.id()]:
@@ -430,8 +431,11 @@ func openStore(path, samplePath string, logger *log.Logger) (s *store, err error
 // startWithSample makes the sample the current state, and writes it to the data file, if there is
 // to be one.
 func (s *store) startWithSample(samplePath string) error {
-	st, err := parse(builtInSample)
-	if samplePath != "" {
+	var st *state
+	var err error
+	if samplePath == "" {
+		st, err = parse(builtInSample)
+	} else {
 		_, st, err = readSnapshot(samplePath)
 	}
 	if err != nil {
@@ -580,6 +584,7 @@ func syncDirectory(path string) error {
 	}
 	defer directory.Close()
 	err = directory.Sync()
+	// Some network file systems say EINVAL.
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}

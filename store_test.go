@@ -224,6 +224,7 @@ func TestRefusedPath(t *testing.T) {
 	for path, want := range map[string]string{
 		"directory":                   "directory is not a regular file",
 		os.DevNull:                    os.DevNull + " is not a regular file",
+		strings.Repeat("x", 250):      "x cannot be created: ", // no room for .saving-
 		filepath.Join("none", "file"): "the directory of none",
 		filepath.Join("~", "file"):    "the directory of ~",
 	} {
