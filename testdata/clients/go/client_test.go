@@ -1,120 +1,362 @@
 package shop
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"shop/internal/petstore"
 )
 
-// serve returns a client of a new server, and the count of the requests that the server gets.
-func serve(t *testing.T, options petstore.Options) (*Client, *atomic.Int64) {
+// To test a client of your own, change the times and functions from here to the next comment.
+
+const second, timeout = time.Second, time.Second // timeout is that of each try
+
+// backoff has the waits after tries without a response.
+var backoff = []time.Duration{second / 10, second / 5, second * 2 / 5, second * 4 / 5}
+
+func newClient(url, key string, transport http.RoundTripper) *Client {
+	c := NewClient(url, key)
+	c.HTTP.Transport, c.HTTP.Timeout, c.Backoff = transport, timeout, backoff[0]
+	return c
+}
+
+// call makes a call, and returns how it ended.
+func call(ctx context.Context, c *Client, method, path, body string) string {
+	content, _, err := c.Call(ctx, method, path, []byte(body))
+	e, responded := errors.AsType[*APIError](err)
+	switch {
+	case err == nil:
+		return "done " + string(content)
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case responded:
+		return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message)
+	}
+	return "no response"
+}
+
+func list(ctx context.Context, c *Client, filter url.Values) ([]Pet, error) {
+	return c.Pets(ctx, filter)
+}
+
+// The tests run in real time, and compare waits with two bounds. With Go 1.27, fake_test.go makes
+// time fake, and waits exact.
+var (
+	minute = second         // of the limits
+	later  = second * 3 / 4 // how long nothing may be sent after a call
+	tries  = 7              // until waits have stopped growing for long
+	inTime = func(t *testing.T, test func(*testing.T)) { test(t) }
+	isWait = func(got, want time.Duration) bool { return got >= want*3/4 && got < want+2*second }
+
+	newServer = func(t testing.TB, h http.Handler) *httptest.Server {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		return server
+	}
+)
+
+// A service sends the requests of its client to its handler, and keeps them.
+type service struct {
+	*testing.T
+	url       string
+	transport *http.Transport
+	client    *Client
+	handler   http.Handler
+	mu        sync.Mutex // guards requests
+	requests  []request
+}
+
+type request struct {
+	path, query, body string
+	from              string // the client's end of the connection
+	time              time.Time
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.mu.Lock()
+	s.requests = append(s.requests, request{r.Method + " " + r.URL.Path, r.URL.Query().Encode(),
+		string(body), r.RemoteAddr, now})
+	s.mu.Unlock()
+	s.handler.ServeHTTP(w, r)
+}
+
+// received returns the requests since it was last called.
+func (s *service) received() []request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	requests := s.requests
+	s.requests = nil
+	return requests
+}
+
+// serve lets the handler be a petstore.
+func (s *service) serve(options petstore.Options) {
+	options.Keys, options.Minute = "keys.json", minute
+	options.Logger, options.Verbose = log.New(s.Output(), "", 0), true // for a test that fails
 	server, err := petstore.New(options)
 	if err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
-	requests := new(atomic.Int64)
-	counting := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests.Add(1)
-		server.ServeHTTP(w, r)
-	})
-	return NewClient(httptest.NewTestServer(t, counting).Client().Transport), requests
+	s.handler = server
 }
 
-func TestCall(t *testing.T) {
-	type faults = petstore.Options
-	const second = time.Second
-	late := faults{Delay: 8 * second}
-	lateOnce := faults{Delay: 8 * second, Slow: "1/2"}
-	for _, test := range []struct {
-		rule         string
-		faults       petstore.Options
-		method, path string
-		succeeds     bool
-		requests     int64
-		waits        time.Duration // at least
-	}{
-		{"waits after two 503s", faults{Fail: "2/3"}, "POST", "/categories", true, 3, 2 * second},
-		{"gives up in the end", faults{Fail: "1/1"}, "GET", "/pets", false, 5, 4 * second},
-		{"retries a lost GET", faults{Drop: "1/2"}, "GET", "/pets", true, 2, 0},
-		{"does not retry a lost POST", faults{Drop: "1/2"}, "POST", "/categories", false, 1, 0},
-		{"retries a timed-out GET", lateOnce, "GET", "/pets", true, 2, 0},
-		{"does not retry a timed-out POST", late, "POST", "/categories", false, 1, 0},
-		{"does not retry a 404", faults{}, "GET", "/pets/99", false, 1, 0},
-		{"does not retry a 409", faults{}, "DELETE", "/categories/1", false, 1, 0},
-	} {
-		t.Run(test.rule, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // in fake time
-				client, requests := serve(t, test.faults)
-				begin := time.Now()
-				_, _, err := client.Call(t.Context(), test.method, test.path, `{"name": "Birds"}`)
-				n, waited := requests.Load(), time.Since(begin)
-				if (err == nil) != test.succeeds || n != test.requests || waited < test.waits {
-					t.Errorf("%d requests in %v, error: %v", n, waited, err)
-				}
-			})
+// use lets the client have a key, and the base URL with this path.
+func (s *service) use(key, path string) { s.client = newClient(s.url+path, key, s.transport) }
+
+// row runs a test with a service.
+func row(t *testing.T, name string, options petstore.Options, test func(*service)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		inTime(t, func(t *testing.T) {
+			s := &service{T: t}
+			s.serve(options)
+			server := newServer(t, s)
+			s.transport, s.url = server.Client().Transport.(*http.Transport), server.URL
+			s.transport.MaxConnsPerHost = 1 // so that a body that is not closed stops the client
+			s.use("plenty", "")
+			test(s)
+			time.Sleep(later)
+			if requests := s.received(); len(requests) > 0 {
+				t.Errorf("after the end of the last call, the server got %v", requests)
+			}
 		})
+	})
+}
+
+var bodies = map[string]string{
+	"POST": `{"name":"Birds"}`, "PUT": `{"name":"Birds"}`, "PATCH": `{"quantity":7}`,
+}
+
+// call makes a call, and compares the beginning of its outcome, and the waits before, between and
+// after its requests. It cancels the call after half a second if that is the outcome.
+func (s *service) call(request, outcome string, waits ...time.Duration) {
+	s.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
+	if outcome == "cancelled" {
+		time.AfterFunc(second/2, cancel)
+	}
+	last := time.Now()
+	ended := call(ctx, s.client, method, path, bodies[method])
+	end := time.Now()
+	var got []time.Duration
+	for _, r := range s.received() {
+		got, last = append(got, r.time.Sub(last)), r.time
+		if r.path != request || r.body != bodies[method] {
+			s.Errorf("%s: the server got %s with the body %q", request, r.path, r.body)
+		}
+	}
+	got = append(got, end.Sub(last))
+	if !strings.HasPrefix(ended, outcome) || !slices.EqualFunc(got, waits, isWait) {
+		s.Errorf("%s: waits of %v, then %s; want %v, then %s", request, got, ended, waits, outcome)
 	}
 }
 
-func TestTwoDays(t *testing.T) { // a call with an hour left does not wait for the third
-	synctest.Test(t, func(t *testing.T) {
-		client, requests := serve(t, petstore.Options{})
+// list lists the pets in zoo.json that are available, and compares which pages are asked for, over
+// one connection, and how long that takes.
+func (s *service) list(wait time.Duration, pages ...int) {
+	s.Helper()
+	filter, begin := url.Values{"limit": {"2"}, "status": {"available"}}, time.Now()
+	pets, err := list(s.Context(), s.client, filter)
+	took := time.Since(begin)
+	want := []Pet{{1, "Zuri"}, {2, "Dvořák"}, {3, "Nala"}, {5, "Amari"}, {3000000000, "Juma"},
+		{9007199254740993, "Simba"}, {9007199254740995, "Tembo"}, {9007199254740997, "Pip"}}
+	if err != nil || !slices.Equal(pets, want) || !isWait(took, wait) {
+		s.Errorf("after %v: %v, error %v; want, after %v: %v", took, pets, err, wait, want)
+	}
+	requests := s.received()
+	after := []string{"", "after=2&", "after=5&", "after=9007199254740993&"}
+	isPage := func(r request, page int) bool {
+		return r.query == after[page]+filter.Encode() && r.from == requests[0].from
+	}
+	if !slices.EqualFunc(requests, pages, isPage) {
+		s.Errorf("the server got %v, want the pages %v", requests, pages)
+	}
+}
+
+func TestClient(t *testing.T) {
+	type faults = petstore.Options
+	row(t, "an API error is returned at once, with its code and message", faults{}, func(s *service) {
+		s.call("PATCH /inventory/x", "400 invalid_parameter: petId ", 0, 0)
+		s.call("GET /categories/99", "404 not_found: No category ", 0, 0)
+		s.call("PUT /categories", "405 method_not_allowed: This path ", 0, 0)
+		s.call("DELETE /categories/1", "409 in_use: Pet 1 ", 0, 0)
+	})
+	row(t, "a first DELETE that finds nothing is an error", faults{Fail: "2-2/3"}, func(s *service) {
+		s.call("DELETE /categories/99", "404 not_found: ", 0, 0)
+		s.call("DELETE /categories/99", "404 not_found: ", 0, second, 0) // a 503 deletes nothing
+	})
+	row(t, "a response that is not JSON is an error of the client", faults{}, func(s *service) {
+		s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == "POST" {
+				w.WriteHeader(http.StatusBadGateway)
+			}
+			io.WriteString(w, "<html>Please log in")
+		})
+		s.call("POST /categories", "502 : ", 0, 0)
+		s.call("GET /categories/1", "200 : ", 0, 0)
+		s.call("DELETE /categories/1", "200 : ", 0, 0)
+	})
+	row(t, "a body that is cut off is an error of the client", faults{}, func(s *service) {
+		s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			io.WriteString(w, `[{"id":1,`)
+		})
+		s.call("POST /categories", "no response", 0, 0)
+		s.call("GET /pets", "no response", 0, backoff[0], backoff[1], backoff[2], backoff[3], 0)
+	})
+	row(t, "waits as told after each of two 503s", faults{Fail: "2/3"}, func(s *service) {
+		s.call("POST /categories", `done {"id":5,"name":"Birds"}`, 0, second, second, 0)
+		s.call("GET /categories/5", `done {"id":5,"name":"Birds"}`, 0, second, second, 0)
+	})
+	row(t, "gives up after five tries, with the last error", faults{Fail: "1/1"}, func(s *service) {
+		s.call("GET /pets", "503 failed_on_purpose: ", 0, second, second, second, second, 0)
+	})
+	row(t, "a POST or PATCH is not sent again after a 503 without Retry-After", faults{},
+		func(s *service) {
+			records, err := os.ReadFile("zoo.json")
+			file := s.TempDir() + "/petstore.json" // which nobody may write
+			if err := errors.Join(err, os.WriteFile(file, records, 0o444)); err != nil {
+				s.Fatal(err)
+			}
+			s.serve(faults{Data: file})
+			s.call("POST /categories", "503 save_failed: ", 0, 0)
+			s.call("PATCH /inventory/1", "503 save_failed: ", 0, 0)
+		})
+	row(t, "a lost GET, PUT or DELETE is sent again", faults{Drop: "1/2"}, func(s *service) {
+		s.call("GET /categories/3", `done {"id":3,"name":"Rabbits"}`, 0, backoff[0], 0)
+		s.call("PUT /categories/1", `done {"id":1,"name":"Birds"}`, 0, backoff[0], 0)
+		s.call("DELETE /categories/4", "done", 0, backoff[0], 0) // the second response is a 404
+	})
+	row(t, "a lost POST or PATCH is not sent again", faults{Drop: "1/1"}, func(s *service) {
+		s.call("POST /categories", "no response", 0, 0)
+		s.call("PATCH /inventory/1", "no response", 0, 0)
+	})
+	row(t, "waits grow from try to try, up to a limit", faults{Drop: "1/1"}, func(s *service) {
+		s.client.Tries, s.client.MaxWait = tries, second/2
+		waits := append([]time.Duration{0}, backoff[:3]...)
+		for len(waits) < tries {
+			waits = append(waits, second/2)
+		}
+		s.call("GET /pets", "no response", append(waits, 0)...)
+	})
+	row(t, "a late GET is sent again; the timeout is for each try",
+		faults{Delay: 8 * second, Slow: "2/3"}, func(s *service) {
+			s.call("GET /pets", "done", 0, timeout+backoff[0], timeout+backoff[1], 0)
+			tries := 0
+			s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.WriteString(w, "[")
+				if tries++; tries == 1 { // its body stalls
+					http.NewResponseController(w).Flush()
+					<-r.Context().Done()
+				}
+				io.WriteString(w, "]")
+			})
+			s.call("GET /pets", "done []", 0, timeout+backoff[0], 0)
+		})
+	row(t, "a late POST is not sent again", faults{Delay: 8 * second}, func(s *service) {
+		s.call("POST /categories", "no response", 0, timeout)
+	})
+	row(t, "waits for the next minute, and asks no more than needed", faults{}, func(s *service) {
+		s.use("minute", "")
 		begin := time.Now()
-		for range 2000 {
-			if _, _, err := client.Call(t.Context(), "GET", "/pets", ""); err != nil {
-				t.Fatal(err)
+		for range 7 {
+			ended := call(s.Context(), s.client, "GET", "/pets", "")
+			if !strings.HasPrefix(ended, "done") {
+				s.Error(ended)
 			}
 		}
-		t.Logf("%v, %d requests", time.Since(begin), requests.Load())
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		_, _, err := client.Call(ctx, "GET", "/pets", "")
-		if err == nil || ctx.Err() != nil {
-			t.Errorf("with an hour left: %v", err)
+		took, n := time.Since(begin), len(s.received())
+		if !isWait(took, 2*minute) || n > 9 { // two may be refused
+			s.Errorf("seven calls took %v and %d requests, want two minutes and 9", took, n)
 		}
 	})
-}
-
-func TestBan(t *testing.T) { // the key is banned by a client that does not wait
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := serve(t, petstore.Options{})
-		for range 200 {
-			client.Send(t.Context(), "GET", "/pets", "")
-			time.Sleep(time.Second / 10)
+	row(t, "does not wait for the next day", faults{}, func(s *service) {
+		s.use("day", "")
+		for _, outcome := range []string{"done", "done", "done", "429 rate_limited: "} {
+			s.call("GET /pets", outcome, 0, 0)
 		}
-		begin := time.Now()
-		_, _, err := client.Call(t.Context(), "GET", "/pets", "")
-		if waited := time.Since(begin); err != nil || waited < 4*time.Minute {
-			t.Errorf("waited %v for the end of the ban, error: %v", waited, err)
+		s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "9999999999") // as nanoseconds, beyond an int64
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		s.call("GET /pets", "429 ", 0, 0)
+	})
+	row(t, "waits for the end of a ban, and asks nothing meanwhile", faults{}, func(s *service) {
+		r := httptest.NewRequest("GET", "/pets", nil)
+		r.Header.Set("X-API-Key", "minute")
+		for code := 0; code != http.StatusForbidden; { // of a client that does not wait
+			time.Sleep(minute / 50)
+			w := httptest.NewRecorder()
+			s.handler.ServeHTTP(w, r)
+			code = w.Code
+		}
+		s.use("minute", "")
+		s.call("GET /pets", "done", 0, 5*minute, 0)
+	})
+	row(t, "a cancelled wait ends at once", faults{Fail: "1/1"}, func(s *service) {
+		s.call("POST /categories", "cancelled", 0, second/2)
+	})
+	row(t, "a cancelled request ends at once", faults{Delay: 8 * second}, func(s *service) {
+		s.call("GET /pets", "cancelled", 0, second/2)
+	})
+	zoo := faults{Sample: "zoo.json"}
+	row(t, "lists four pages and more, each record once and in order", zoo, func(s *service) {
+		s.list(0, 0, 1, 2, 3)
+	})
+	row(t, "a fault between pages is retried, and no record comes twice",
+		faults{Sample: "zoo.json", Fail: "2-2/1000000", Only: "GET /pets"}, func(s *service) {
+			s.list(second, 0, 1, 1, 2, 3)
+			s.use("minute", "")
+			s.list(minute, 0, 1, 2, 3, 3)
+		})
+	row(t, "follows the next link under another base path", zoo, func(s *service) {
+		s.handler = http.StripPrefix("/petstore", s.handler)
+		for _, path := range []string{"/petstore", "/petstore/"} {
+			s.use("plenty", path)
+			s.list(0, 0, 1, 2, 3)
 		}
 	})
-}
-
-func TestCancel(t *testing.T) { // during the wait after a 503
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := serve(t, petstore.Options{Fail: "1/1"})
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second/2, cancel)
-		begin := time.Now()
-		_, _, err := client.Call(ctx, "GET", "/pets", "")
-		if waited := time.Since(begin); err == nil || waited > time.Second/2 {
-			t.Errorf("waited %v, error: %v", waited, err)
-		}
-	})
-}
-
-func TestOwnRecords(t *testing.T) { // on nine pages
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := serve(t, petstore.Options{Sample: "zoo.json"})
-		pets, err := client.Pets(t.Context(), "/pets?limit=1")
-		if err != nil || len(pets) != 9 || pets[1] != (Pet{2, "Dvořák"}) {
-			t.Errorf("pets: %v, error: %v", pets, err)
-		}
-	})
+	row(t, "eight callers share one client, and none waits for another",
+		faults{Delay: second / 4, Fail: "1/9"}, func(s *service) {
+			s.transport.MaxConnsPerHost = 0
+			var callers sync.WaitGroup
+			begin := time.Now()
+			for i := range 8 {
+				callers.Go(func() {
+					body := fmt.Sprintf(`{"name":"Number %d"}`, i)
+					ended := call(s.Context(), s.client, "POST", "/categories", body)
+					if !strings.Contains(ended, body[1:]) {
+						s.Errorf("a caller got %s, want %s", ended, body)
+					}
+				})
+			}
+			callers.Wait()
+			took, requests := time.Since(begin), s.received()
+			bodies := map[string]bool{} // of the first eight requests
+			for _, r := range requests[:min(8, len(requests))] {
+				bodies[r.body] = true
+			}
+			if !isWait(took, second*3/2) || len(requests) != 9 || len(bodies) != 8 {
+				s.Errorf("in %v, the server got %v; want a ninth request, after all others, "+
+					"in 1.5 s", took, requests)
+			}
+		})
 }
