@@ -152,6 +152,7 @@ func TestQuery(t *testing.T) {
 		{"a filter of another list", "/inventory?status=sold",
 			`"status" is unknown here; use one of limit, after.`},
 		{"a wrong escape", "/pets?limit=%zz", "The query must consist of"},
+		{"the first of several as described", "/pets?status=x&after=x&limit=0", "limit must be"},
 		{"the first of many unknown ones by name", "/pets?i=1&h=1&g=1&f=1&e=1&d=1&c=1&b=1&a=1",
 			`"a" is unknown here`},
 	} {
@@ -175,6 +176,14 @@ func TestBody(t *testing.T) {
 					s.sendRequest(r).StatusCode, want)
 			}
 		}
+	})
+	t.Run("is not asked of a GET, which a request without a method is", func(t *testing.T) {
+		s := newService(t, Options{Verbose: true})
+		r := httptest.NewRequest("GET", "/categories?after=4", nil)
+		r.Header.Set("X-API-Key", testKey)
+		r.Method, r.Body = "", nil
+		s.sendRequest(r).expect(200, "[]")
+		contains(t, "the log", s.logged.String(), `GET "/categories?after=4" 200 `)
 	})
 	t.Run("is empty if a request made in process has none", func(t *testing.T) {
 		s := newService(t, Options{})
@@ -275,6 +284,28 @@ func TestHEAD(t *testing.T) {
 		equal(t, target+": status", head.StatusCode, get.StatusCode)
 		equal(t, target+": header", head.Header, get.Header)
 	}
+}
+
+func TestDeprecated(t *testing.T) {
+	t.Run("adds to the header of its handler", func(t *testing.T) {
+		s := newService(t, Options{})
+		s.handler = s.api(deprecated(s.listPets))
+		header := s.send("GET /pets?limit=4", "").Header
+		equal(t, "Link", header.Values("Link"), []string{
+			`</pets?after=4&limit=4>; rel="next"`, `</pets>; rel="successor-version"`})
+		equal(t, "Sunset", header.Get("Sunset"), "Thu, 05 Dec 2030 00:00:00 GMT")
+	})
+}
+
+func TestErrorOfAHandler(t *testing.T) {
+	t.Run("is found in one that wraps it", func(t *testing.T) {
+		s := newService(t, Options{})
+		s.handler = s.api(func(*http.Request) (response, error) {
+			return response{}, fmt.Errorf("wrapped: %w", newError(notFound, "It is away."))
+		})
+		s.send("GET /categories/9", "").expectError("not_found", "It is away.")
+		equal(t, "log", s.logged.String(), "")
+	})
 }
 
 func TestKeyOfARequest(t *testing.T) {

@@ -288,6 +288,8 @@ func TestKeysFile(t *testing.T) {
 	t.Run("is an array with an entry for each key", func(t *testing.T) {
 		const wrong = "The keys must be an array with at least one entry."
 		equal(t, "error", fault(t, `[]`), wrong)
+		equal(t, "error", fault(t, "[\n}]"),
+			"The JSON is malformed on line 2, at byte 1: '}' is not allowed there.")
 		equal(t, "error", fault(t, `{"key":"secret","plan":"free"}`), wrong)
 		equal(t, "error", fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`),
 			"keys, record 2: key appears twice; remove one entry.")
