@@ -1,66 +1,85 @@
-// Makes a request of what a form holds, and sends it once or until a status comes. Nothing here draws.
-import { checkServer, lose, measure, second, strikesToBan } from './limits.js'
-// makeRequest takes the values of the fields, and the query and the headers that a mistake adds.
-export function makeRequest({ path, method, inputs }, values, key, extras) {
-  const query = new URLSearchParams(extras?.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
+// Makes a request of a draft, and sends it once or until a status comes. Nothing here draws.
+import { checkServer, lose, measure, planOf, second, strikesToBan } from './limits.js'
+import { base } from './settings.js'
+/** @typedef {import('./description.js').Operation} Operation
+ * @typedef {import('./description.js').Draft} Draft
+ * @typedef {{ method: string, target: string, url: string, headers: Record<string, string>, body?: string }}
+ *   PlainRequest
+ * @typedef {{ operationId: string, draft: Draft, method: string, target: string, plan: string, sentAt: string,
+ *   failure?: 'stopped' | 'slow' | 'gone' | 'lost', status?: number, statusText?: string,
+ *   headers?: [string, string][], body?: string, error?: { code: string, message: string }, took?: number,
+ *   retryAt?: number, reading?: import('./limits.js').Reading | null }} Entry a request, and what came of it:
+ *   a failure, or all from its status to the reading
+ * @typedef {{ entry: Entry, count?: number, windows?: number, wanted?: number,
+ *   miss?: 'other' | 'stopped' | 'windows' | 'ban' | 'fault' }} Outcome of one request, or of several: the
+ *   last one, and why the status that was wanted did not come */
+/** @param {Operation} operation @param {Draft} draft @param {string} key @returns {PlainRequest} */
+export function makeRequest({ path, method, inputs }, draft, key) {
+  const query = new URLSearchParams(draft.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
   let target = path
   for (const { name, in: location, content } of inputs) {
-    const value = values[name]
+    const value = draft.values[name]
     if (location === 'path') target = target.replace(`{${name}}`, encodeURIComponent(value) || `{${name}}`)
     else if (location === 'body') headers['Content-Type'] = Object.keys(content)[0]
     else if (value) query.append(name, value)
   }
   if (query.size) target += `?${query}`
-  Object.assign(headers, extras?.headers)
-  return { method, target, url: location.origin + target, headers, body: values.body }
+  Object.assign(headers, draft.headers)
+  return { method, target, url: base + target, headers, body: draft.values.body }
 }
-const gone = 'The server could not be reached: is it running?', lost = 'The response was lost. Send again.'
-const unsure = 'The request may have been carried out: list the records before you send it again.'
-// call returns an entry: method, target, and what came (status, statusText, headers, body, took, reading,
-// retryAt) or a failure in words (isStopped, isGone). Others add plan, sentAt, count, note and isMissed.
-export async function call({ target, url, ...options }, stop) {
-  const start = Date.now(), sent = { method: options.method, target }
-  const key = options.headers.Authorization?.slice('Bearer '.length) ?? ''
+function errorIn(body) {
+  try { return JSON.parse(body) } catch { return {} }
+}
+/** send makes an entry: all of it, and only here.
+ * @param {Operation} operation @param {Draft} draft @param {string} key @param {AbortSignal} stop
+ * @returns {Promise<Entry>} */
+export async function send(operation, draft, key, stop) {
+  const { target, url, ...options } = makeRequest(operation, draft, key), { method } = options
+  const own = draft.headers?.Authorization, plan = own ? 'Unknown key' : planOf(key)
+  const start = Date.now(), sentAt = new Date(start).toLocaleTimeString('en-GB')
+  const sent = { operationId: operation.operationId, draft, method, target, plan, sentAt }
+  const counted = own?.replace(/^Bearer /, '') ?? key
   try {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(30_000)])
     const response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal })
-    const { status, statusText, headers } = response
-    const body = await response.clone().json().catch(() => response.text())
-    const reading = measure(key, { headers, body }), wait = Number(headers.get('Retry-After'))
-    const retryAt = wait && Date.now() + 1000 * wait, took = Math.max(1, Date.now() - start)
-    return { ...sent, status, statusText, headers: [...headers], body, took, reading, retryAt }
-  } catch (error) {
-    const isRead = sent.method === 'GET', slow = 'It took more than 30 seconds. '
-    const why = { AbortError: 'You stopped waiting. ', TimeoutError: slow }[error.name]
-    const isGone = !why && !await checkServer()
-    if (!isGone) lose(key)
-    if (why) return { ...sent, isStopped: stop.aborted, failure: why + (isRead ? '' : unsure) }
-    return { ...sent, isGone, failure: isGone ? gone : isRead ? lost : unsure }
+    const { status, statusText, headers } = response, body = await response.text()
+    const { code, message } = Object(status < 400 ? {} : errorIn(body)), wait = Number(headers.get('Retry-After'))
+    return { ...sent, status, statusText, headers: [...headers], body, error: { code, message },
+      took: Math.max(1, Date.now() - start), retryAt: wait && Date.now() + 1000 * wait,
+      reading: measure(counted, headers, code) }
+  } catch ({ name }) {
+    const why = stop.aborted ? 'stopped' : name === 'TimeoutError' ? 'slow' : ''
+    const failure = why || (await checkServer() ? 'lost' : 'gone')
+    if (failure !== 'gone') lose(counted)
+    return { ...sent, failure }
   }
 }
 const pause = (ms, signal) => new Promise(resolve => { setTimeout(signal.onabort = resolve, ms) })
-// repeat sends until the status or another refusal comes, or it is stopped. It counts again in each new
-// window, of which it takes two. Once the key is refused, it is a strike each second of the limits.
-export async function repeat(send, { until, signal, show }) {
+/** repeat sends until the status or another refusal comes, or it is stopped. It counts again in each new
+ * window, of which it takes two. Once the key is refused, it is a strike each second of the limits.
+ * @param {() => Promise<Entry>} sendOnce
+ * @param {{ until: number, signal: AbortSignal, show: (outcome: Outcome) => void }} options
+ * @returns {Promise<Outcome>} */
+export async function repeat(sendOnce, { until, signal, show }) {
   for (let count = 1, refusals = 0, windows = 0, last = null; ; count++) {
-    const entry = { ...await send(), count }, { status, reading } = entry
-    const end = note => ({ ...entry, note, isMissed: Boolean(note) })
-    if (status === until || !reading || [401, 403].includes(status)) return end()
+    const entry = await sendOnce(), { status, reading } = entry
     if (status === 429) refusals++
-    else if (last && reading.left >= last.left) {
-      if (windows++ === 2) return end(`No ${until} came before two new minutes: choose a smaller plan.`)
-      entry.count = count = 1
+    else if (last && reading?.left >= last.left) {
+      windows++
+      count = 1
       refusals = 0
     }
-    if (windows) entry.note = 'New minute: counting again.'
-    if (refusals === 2 * strikesToBan) return end('No ban came: each new minute clears the strikes.')
-    if (until === 503 && count === 10) return end('No 503 in 10 requests: start the server with -fail 1/2.')
-    show(entry)
+    const outcome = { entry, count, windows, wanted: until }
+    if (status === until || !reading || [401, 403].includes(status)) return outcome
+    if (windows > 2) return { ...outcome, miss: 'windows' }
+    if (refusals === 2 * strikesToBan) return { ...outcome, miss: 'ban' }
+    if (until === 503 && count === 10) return { ...outcome, miss: 'fault' }
+    show(outcome)
     const pace = (reading.until - 1000 - Date.now()) / reading.left // the server rounds the end up
     if (refusals && until === 403) await pause(second + 50, signal)
     else if (pace > 36) await pause(Math.min(40, pace / 4), signal) // so that one can watch it
-    if (signal.aborted) return end(`You stopped at request ${count}.`)
-    if (refusals && until !== 403) return end()
+    if (signal.aborted) return { ...outcome, miss: 'stopped' }
+    if (refusals && until !== 403) return outcome
     last = reading
   }
 }

@@ -1,7 +1,11 @@
 // Draws elements and prose. What comes from the server becomes text nodes: a pet may be named <img>.
-export const $ = (selector, root = document) => root.querySelector(selector)
-export const all = (selector, root = document) => [...root.querySelectorAll(selector)]
+/** @returns {any} */
+export const $ = (selector, root = /** @type {ParentNode} */ (document)) => root.querySelector(selector)
+/** @returns {any[]} */
+export const all = (selector, root = /** @type {ParentNode} */ (document)) => [...root.querySelectorAll(selector)]
 export const setText = (element, text) => { if (element.textContent !== text) element.textContent = text }
+/** @param {string} name @param {Record<string, any>} attributes @param {(Node | string)[]} children
+ * @returns {any} an element */
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name)
   for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value)
@@ -14,11 +18,17 @@ export const link = (id, ...content) => el('a', { href: `#${id}` }, ...content)
 export const drawMethod = method => el('b', { class: `method ${method}` }, method)
 export const drawPill = (text, kind) => el('b', { class: `pill ${kind}` }, text)
 export const drawStatus = status => drawPill(status, status < 400 ? 'good' : 'bad')
+// drawTabs draws buttons of which one is chosen, and markTab marks it.
+export const drawTabs = (label, names, choose) => el('div', { class: 'tabs', role: 'group', 'aria-label': label },
+  ...names.map(name => button(name, () => choose(name), 'tab')))
+export const markTab = (tabs, chosen) =>
+  all('.tab', tabs).forEach(tab => { tab.ariaPressed = String(tab.textContent === chosen) })
 export const announce = text => { $('[role=status]').textContent = text } // also the same again
 // inline and prose draw what the description has of Markdown: paragraphs and `code`.
 export const inline = text => text.split(/`([^`]+)`/).map((part, i) => i % 2 ? el('code', {}, part) : part)
 export const prose = (text = '') => text.split('\n\n').filter(Boolean).map(p => el('p', {}, ...inline(p)))
-// react does a thing now, and again after each event of the sources.
+/** react does a thing now, and again after each event of the sources.
+ * @param {() => void} act @param {[EventTarget, string][]} sources */
 export function react(act, ...sources) {
   for (const [source, event] of sources) source.addEventListener(event, act)
   act()

@@ -1,14 +1,11 @@
 // Draws the overview: what the API is, a first request, and a chapter for each part of the description.
 import { drawCopy } from './code.js'
 import { api, codes, introduction, operations, proseOf, resolve } from './description.js'
-import { $, all, button, capitalize, drawMethod, drawPill, drawStatus, el, inline, link, printNumber, prose,
-  react, setText, wide } from './draw.js'
-import { limitsOf, newReading, reading, strikesToBan } from './limits.js'
-import { newRequest, requests } from './log.js'
+import { $, all, button, capitalize, drawStatus, el, inline, link, printNumber, prose, react, wide }
+  from './draw.js'
 import { drawFields } from './operations.js'
-import { Panel, panels } from './panel.js'
-import { outcomeOf } from './response.js'
-import { changes, choose, demoKeys, period, settings } from './settings.js'
+import { Panel } from './panel.js'
+import { base, changes, choose, demoKeys, period, settings } from './settings.js'
 const { headers, parameters, responses, schemas, securitySchemes } = api.components
 const { Deprecation, NextLink, SuccessorLink, Sunset } = headers
 const asFields = headers => Object.entries(headers).map(([name, header]) =>
@@ -45,57 +42,31 @@ const drawChapters = () => [
   drawChapter('Versions', drawFields(asFields({ Deprecation, Sunset, Link: SuccessorLink }))),
 ]
 const heading = 'Your first request', first = new Panel(operations[0], { label: heading })
-const tryPaging = () => first.tryOut({ parameters: { limit: 2 } })
+const tryPaging = () => first.tryOut({ parameters: { limit: '2' } })
 const drawPagingTrial = kind => button('Try two pets per page', tryPaging, kind)
-// drawFirst draws the panel of a first request, and under it what it leads to, and the recent requests.
-function drawFirst() {
-  const nextStatus = () => reading(settings.key)?.state === 'wait' ? 403 : 429
-  const many = button('', () => first.tryOut({ until: nextStatus() }))
-  const cost = el('small'), run = el('li', {}, many, cost), list = el('ol')
-  react(() => {
-    const { state, left = limitsOf(settings.key).perMinute } = reading(settings.key) ?? {}
-    run.hidden = ['banned', 'unauthorized'].includes(state)
-    setText(many, nameUntil(nextStatus()))
-    const at = left >= 0 ? `at request ${printNumber(left + 1)}` : ''
-    setText(cost, { wait: `${strikesToBan} strikes`, unsure: '' }[state] ?? at)
-  }, [newReading, 'change'], [changes, 'key'])
-  const isHere = ({ operationId }) => panels.has(operationId)
-  react(() => list.replaceChildren(...requests.filter(isHere).map(drawRequest)), [newRequest, 'change'])
-  return el('section', { id: 'first', class: 'aside' }, el('h2', { class: 'minor' }, heading), first.form,
-    el('ul', { class: 'actions' }, run, el('li', {}, drawPagingTrial(), el('small', {}, '/pets?limit=2')),
-      el('li', {}, link('errors', 'See every error'), el('small', {}, `${codes.length} codes`))),
-    el('section', { class: 'log' }, el('h2', { class: 'minor' }, 'Recent requests'), list,
-      el('p', { class: 'hint' }, 'Select one to see its response again.')),
-    el('p', { class: 'hint' }, 'Ctrl+Enter sends the form you are in, or else the GET on screen.'))
-}
-function drawRequest({ operationId, values, extras, times, entry }) {
-  const { method, target, status, sentAt, plan, isStopped } = entry
-  const row = button(drawMethod(method), () => {
-    location.hash = operationId
-    panels.get(operationId).setValues(values, extras).recall(entry)
-  }, 'request')
-  row.append(el('code', {}, target), el('small', {}, times > 1 ? `×${times}` : ''),
-    drawPill(status ?? (isStopped ? 'stopped' : 'no response'), outcomeOf(entry)),
-    el('small', { class: 'plan' }, plan), el('small', {}, sentAt))
-  return el('li', {}, row)
-}
+// drawFirst draws the panel of a first request, and under it what it leads to.
+const drawFirst = () => el('section', { id: 'first', class: 'aside beside' }, el('h2', { class: 'minor' }, heading),
+  first.form, el('ul', { class: 'actions' }, el('li', { class: 'flex' }, drawPagingTrial(), el('small', { class: 'end' }, '/pets?limit=2')),
+    el('li', { class: 'flex' }, link('errors', 'See every error'), el('small', { class: 'end' }, `${codes.length} codes`))),
+  el('p', { class: 'hint' }, 'Ctrl+Enter sends the form you are in, or else the GET on screen.'))
 // drawErrors draws the codes. The one that is tried or linked is marked, with its panel in or beside its row.
 function drawErrors() {
   const list = el('ul', { class: 'codes' })
   function open(error) {
     const { code, status, trial } = error
     if (trial) error.panel ??= new Panel(trial.operation, { heading: code, status, example: trial.example })
+    error.panel?.form.classList.add('beside')
     $('form', list)?.remove()
     for (const row of all('.row', list)) row.ariaCurrent = row.id === code ? 'true' : null
     if (trial) $(`#${code}`, list).after(error.panel.form)
   }
   list.append(...codes.map(error => {
-    const { code, status, description, trial } = error, mistake = trial?.example['x-try'] ?? {}
-    const name = mistake.until ? nameUntil(mistake.until) : `Try ${status}`
+    const { code, status, description, trial } = error, what = trial?.example['x-try'] ?? {}
+    const name = what.until ? nameUntil(what.until) : `Try ${status}`
     const send = button(name, () => {
       history.replaceState(null, '', `#${code}`)
       open(error)
-      error.panel.tryOut(mistake, status)
+      error.panel.tryOut(what, status)
     })
     send.ariaLabel = `${name}: ${code}`
     return el('li', {}, el('div', { id: code, class: 'row' }, drawStatus(status),
@@ -112,9 +83,9 @@ export function drawOverview() {
   const { title, version } = api.info, chapters = drawChapters(), errors = drawErrors()
   $('.brand').append(el('b', {}, title), el('small', {}, version))
   const about = el('div', { class: 'about' }, el('h1', {}, title), el('p', { class: 'lead' }, introduction),
-    el('p', { class: 'base' }, el('small', {}, 'Base URL'), el('code', {}, location.origin),
-      drawCopy('the base URL', () => location.origin)),
-    el('p', {}, el('a', { href: '/openapi.json' }, 'OpenAPI description')))
+    el('div', { class: 'base box flex' }, el('small', {}, 'Base URL'), el('code', {}, base),
+      el('span', { class: 'end' }, drawCopy('the base URL', () => base))),
+    el('p', {}, el('a', { href: 'openapi.json' }, 'OpenAPI description')))
   $('#overview').append(about, drawFirst(), el('div', { class: 'more' }, ...chapters))
   $('#overview').after(errors)
   const links = [...chapters, errors].map(part => el('li', {}, link(part.id, $('h2', part).textContent)))

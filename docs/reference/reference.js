@@ -2,10 +2,10 @@
 import { api } from './description.js'
 import { $, all, announce, el, react } from './draw.js'
 import './meter.js'
-import { drawGroup } from './operations.js'
+import { groups } from './operations.js'
 import { drawOverview } from './overview.js'
+import './stage.js'
 import { changes, choose, demoKeys, demoOf, settings } from './settings.js'
-const groups = api.tags.filter(tag => tag['x-parent']).map(drawGroup)
 $('nav').append(drawOverview(), ...groups.flatMap(({ entry }) => entry))
 $('main').append(...groups.map(({ section }) => section))
 $('.missing').remove()
@@ -30,6 +30,7 @@ react(() => { document.documentElement.style.colorScheme = settings.scheme }, [c
 const links = all('nav a'), topOf = link => $(link.hash).getBoundingClientRect().top
 let section
 function markSection() {
+  if (settings.stage) return // which has one section
   const begun = links.filter(link => topOf(link) <= innerHeight / 5)
   const asked = begun.find(({ hash }) => hash === location.hash)
   const link = (asked && topOf(asked) >= 0 ? asked : begun.at(-1)) ?? links[0]
@@ -41,14 +42,19 @@ function markSection() {
   menu.scrollTop = Math.min(top, Math.max(menu.scrollTop, top + height - menu.clientHeight))
   const isPart = links.every(({ hash }) => hash !== location.hash)
     && section.contains(document.getElementById(location.hash.slice(1)))
-  if (!isPart) history.replaceState(null, '', link === links[0] ? '/' : link.hash)
+  if (!isPart) history.replaceState(null, '', link === links[0] ? location.pathname : link.hash)
 }
 addEventListener('hashchange', () => all(':target .aside, :target form').forEach(box => box.scrollTo(0, 0)))
 for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, () => setTimeout(markSection))
+/** findForm returns the form that has the focus, or that of the section. */
+const findForm = () => document.activeElement.closest('form')
+  ?? $('#stage form') ?? $('form', section.closest('article') ?? section)
+ownKey.onkeydown = ({ key, ctrlKey, metaKey }) => {
+  if (key === 'Enter' && !ctrlKey && !metaKey) $('.send', findForm() ?? document)?.focus()
+}
 addEventListener('keydown', event => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return
-  const focused = document.activeElement.closest('form')
-  const form = focused ?? $('form', section.closest('article') ?? section), send = form && $('.send', form)
+  const focused = document.activeElement.closest('form'), form = findForm(), send = form && $('.send', form)
   const { top, bottom } = (send ?? section).getBoundingClientRect()
   event.preventDefault()
   if (send && (focused || ($('.GET', form) && top > 0 && bottom < innerHeight))) form.requestSubmit()

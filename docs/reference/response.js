@@ -1,20 +1,66 @@
 // Draws what came of a request or, before there is one, an example: a line with the status, and the rest.
 import { drawCopy, drawJSON, printJSON } from './code.js'
 import { headerNames, operationAt, operations } from './description.js'
-import { $, button, drawPill, el, inline, link } from './draw.js'
-import { demoKeys } from './settings.js'
-export const outcomeOf = ({ isStopped, isMissed, status }) =>
-  isStopped || isMissed ? 'odd' : status < 400 ? 'good' : 'bad'
+import { $, button, drawPill, drawTabs, el, inline, link, markTab } from './draw.js'
+import { limitsOf } from './limits.js'
+import { base, demoKeys } from './settings.js'
+/** @typedef {import('./client.js').Outcome} Outcome */
+/** @param {Outcome} outcome */
+export const kindOf = ({ entry: { failure, status }, miss }) =>
+  failure === 'stopped' || miss ? 'odd' : status < 400 ? 'good' : 'bad'
+export const nameOf = ({ failure, status }) => failure === 'stopped' ? failure : failure ? 'no response' : status
 const printTook = ms => ms < 1000 ? `${ms}\xa0ms` : `${(ms / 1000).toFixed(1)}\xa0s`
-const drawLine = (head, words, ...ends) => el('div', { class: 'status-line' }, head,
-  ...words.filter(Boolean).map(word => el('span', {}, word)), el('span', { class: 'ends' }, ...ends))
+const drawLine = (head, words, ...ends) => el('div', { class: 'status-line flex' }, head,
+  ...words.filter(Boolean).map(word => typeof word === 'string' ? el('span', {}, word) : word),
+  el('span', { class: 'ends flex end' }, ...ends))
 const drawText = text => text ? [el('p', {}, ...inline(text))] : []
-const drawBody = body => body === '' ? drawText('The response has no body.') : [drawJSON(body)]
-export const drawExample = ({ summary = 'no body', value = '' }, status) => [
-  drawLine(el('b', { class: 'label' }, 'Example response'), [`${status}: ${summary}`],
-    drawCopy('the example', () => printJSON(value))), ...drawBody(value)]
+const drawBody = body => body ? [drawJSON(body)] : drawText('The response has no body.')
+const copyOf = (what, body) => body ? [drawCopy(what, () => printJSON(body))] : []
+/** drawExample shows one example of the statuses; of several of a status, one is chosen.
+ * @param {{ statuses: string[], status: string, examples: import('./description.js').Example[], index: number,
+ *   canSend: boolean, choose: (status: string, index: number) => void, tryOut: (trial, status) => void }} what */
+export function drawExample({ statuses, status, examples, index, canSend, choose, tryOut }) {
+  const { summary = '', value, 'x-try': trial } = examples[index] ?? {}
+  const body = value === undefined ? '' : JSON.stringify(value), isError = Number(status) >= 400
+  const tabs = drawTabs('Example of a response', statuses, name => choose(name, 0))
+  markTab(tabs, status)
+  const line = drawLine(el('span', { class: 'label' }, 'Example'), [tabs], ...copyOf('the example', body))
+  const select = el('select', { 'aria-label': `Example of ${status}` },
+    ...examples.map(({ summary }, i) => el('option', { value: i }, summary)))
+  select.value = index
+  select.oninput = event => { event.stopPropagation(); choose(status, Number(select.value)) }
+  const name = trial?.until ? `Send until ${trial.until}` : `Try ${status}`
+  const end = trial && canSend ? button(name, () => tryOut(trial, status), 'quiet')
+    : el('small', {}, isError ? 'cannot be provoked here' : '')
+  const caption = el('div', { class: 'caption flex' }, examples.length > 1 ? select : el('span', {}, summary), end)
+  return [line, ...isError && statuses.length > 1 || examples.length > 1 ? [caption] : [], ...drawBody(body)]
+}
 export const drawRefusal = ({ field, text }) =>
   [drawLine(drawPill('Not sent', 'bad'), []), ...drawText(field.name ? '' : text)] // a field says it itself
+const lost = 'The response was lost. Send again.'
+const unsure = 'The request may have been carried out: list the records before you send it again.'
+function explainFailure({ failure, method }) {
+  if (failure === 'gone') return 'The server could not be reached: is it running?'
+  const why = { stopped: 'You stopped waiting. ', slow: 'It took more than 30 seconds. ' }[failure] ?? ''
+  return why + (method !== 'GET' ? unsure : why ? '' : lost)
+}
+/** @param {Outcome} outcome */
+function explainMiss({ entry, count, windows, wanted, miss }) {
+  const isSmaller = ({ key }) => limitsOf(key).perMinute < entry.reading?.limit
+  const help = demoKeys.some(isSmaller) ? 'choose a smaller plan.' : 'start the server with a longer -minute.'
+  return { other: `No ${wanted} came.`, stopped: `You stopped at request ${count}.`,
+    windows: `No ${wanted} came before two new minutes: ${help}`,
+    ban: 'No ban came: each new minute clears the strikes.',
+    fault: 'No 503 in 10 requests: start the server with -fail 1/2.' }[miss]
+    ?? (windows ? 'New minute: counting again.' : '')
+}
+/** printOutcome says in a sentence what the answer shows. @param {Outcome} outcome */
+export function printOutcome(outcome) {
+  const { entry } = outcome, { status, statusText, reading } = entry
+  if (entry.failure) return explainFailure(entry)
+  const strikes = status === 429 && reading ? ` Strike ${reading.strikes}.` : ''
+  return `${explainMiss(outcome)} ${status} ${statusText}.${strikes}`.trim()
+}
 // Reset is a time for programs; people get it as theirs, too.
 const printHeader = (name, value) => name !== 'X-RateLimit-Reset' ? value
   : `${value} (${new Date(1000 * value).toLocaleTimeString('en-GB')})`
@@ -23,27 +69,32 @@ const drawHeaders = pairs => el('dl', {}, ...pairs.flatMap(([name, value]) =>
 const toKey = () => ($('.own:not([hidden])') ?? $('#key')).focus()
 const drawNoKey = () => el('p', {}, button('Paste your key', toKey),
   ` at the top of the page${demoKeys.length ? ', or choose a demo key' : ''}.`)
-// drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
-export function drawResponse(entry, { isRecalled, advice, turnTo, goTo }) {
-  const { failure, isStopped, status, statusText, headers, body, took, count, note, sentAt, plan } = entry
+/** drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
+ * @param {Outcome & { isRecalled?: boolean }} outcome
+ * @param {{ advice: any, turnTo, goTo, toExample: () => void, fill: () => void }} actions */
+export function drawResponse(outcome, { advice, turnTo, goTo, toExample, fill }) {
+  const { entry, count, isRecalled } = outcome
+  const { failure, status, statusText, headers, body, took, sentAt, plan, draft } = entry
   const words = [count ? `request\xa0${count}` : took && printTook(took),
     ...isRecalled ? [`sent at ${sentAt}`, plan] : []]
-  const text = isStopped ? 'Stopped' : failure ? 'No response' : `${status} ${statusText}`
-  const head = drawPill(text, outcomeOf(entry))
-  const hint = status === 401 && plan !== 'Unknown key' ? [drawNoKey()] : [] // that of a trial
+  const text = failure === 'stopped' ? 'Stopped' : failure ? 'No response' : `${status} ${statusText}`
+  const head = drawPill(text, kindOf(outcome))
+  const hint = status === 401 && !draft.headers?.Authorization ? [drawNoKey()] : []
   const lead = (to, { operationId, summary } = to.operation) =>
     Object.assign(link(operationId, summary), { onclick: () => goTo(to) })
   const list = operations.find(({ method, path }) => method === 'GET' && entry.target.startsWith(path))
-  const leads = list && entry.method !== 'GET' && !entry.isGone ? [' ', lead({ operation: list })] : []
-  if (!status) return [drawLine(head, words), el('p', {}, failure, ...leads), advice]
-  const named = new Headers(headers), ends = [drawCopy('the response', () => printJSON(body))]
-  const page = named.get('link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
-  const target = operationAt(named.get('location') ?? '')
+  const leads = list && entry.method !== 'GET' && failure !== 'gone' ? [' ', lead({ operation: list })] : []
+  const ends = [button('Example', toExample), ...copyOf('the response', body)]
+  if (isRecalled) ends.unshift(button('Fill in', fill, 'link fill'))
+  if (failure) return [drawLine(head, words, ...ends), el('p', {}, explainFailure(entry), ...leads), advice]
+  const named = new Headers(headers), page = named.get('link')?.match(/<[^<>?]*([^<>]*)>; *rel="next"/)?.[1]
+  const to = named.has('location') ? new URL(named.get('location'), base).href : '' // with or without a prefix
+  const path = to.replace(base, '').replace(location.origin, ''), target = operationAt(path)
   if (page) ends.unshift(button('Next page', () => turnTo(new URLSearchParams(page)), 'next link'))
   if (target) ends.unshift(lead(target))
   const described = headerNames.filter(name => named.has(name))
   const others = headers.filter(([name]) => !described.some(other => other.toLowerCase() === name))
-  return [drawLine(head, words, ...ends), advice, ...hint, ...drawText(note), ...drawBody(body),
+  return [drawLine(head, words, ...ends), advice, ...hint, ...drawText(explainMiss(outcome)), ...drawBody(body),
     drawHeaders(described.map(name => [name, named.get(name)])),
     el('details', { class: 'others' }, el('summary', {}, 'Other headers'), drawHeaders(others))]
 }

@@ -1,0 +1,27 @@
+// The recent requests: a popover of the meter or, on stage, a list below the panel.
+import { drawMethod, el, printNumber, react, setText } from './draw.js'
+import { newRequest, requests } from './log.js'
+import './operations.js' // which fills the panels
+import { panels } from './panel.js'
+import { kindOf, nameOf } from './response.js'
+const list = el('ol'), hint = el('p')
+export const recent = el('section', { id: 'recent', class: 'float', popover: '', 'aria-label': 'Recent requests' },
+  el('h2', { class: 'minor' }, 'Recent requests'), list, hint)
+/** @param {{ entry: import('./client.js').Entry, times: number }} request */
+function drawRow({ entry, times }) {
+  const { operationId, method, target, plan, sentAt } = entry
+  const row = el('button', { type: 'button', class: 'plain', title: `${plan}, ${sentAt}` },
+    el('b', { class: `cell ${kindOf({ entry })}` }, nameOf(entry)), drawMethod(method), el('code', {}, target),
+    el('small', {}, times > 1 ? `×${printNumber(times)}` : ''), el('small', {}, sentAt))
+  row.onclick = () => {
+    if (recent.popover) recent.hidePopover()
+    location.hash = operationId
+    panels.get(operationId).recall(entry)
+  }
+  return el('li', {}, row)
+}
+react(() => {
+  const known = requests.filter(({ entry }) => panels.has(entry?.operationId)) // the session may be older
+  list.replaceChildren(...known.map(drawRow))
+  setText(hint, known.length ? 'Select one to see its response again.' : 'Nothing has been sent yet.')
+}, [newRequest, 'change'])
