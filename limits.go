@@ -41,25 +41,21 @@ type keyEntry struct {
 func readKeyEntry(f *fields) keyEntry {
 	key := required[string](f, "key")
 	planName := required[string](f, "plan")
-	perMinute, perDay := orNil[int64](f, "perMinute"), orNil[int64](f, "perDay")
 	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
 	f.check(key != "" && !strings.ContainsFunc(key, invisible),
 		"key must consist of visible ASCII characters without spaces.")
 	p, fixed := plans[planName]
-	switch {
-	case fixed:
-		f.check(perMinute == nil && perDay == nil,
-			"perMinute and perDay are fixed by the plan %s; leave them out.", planName)
-	case planName != "enterprise":
-		f.check(false, "plan must be free, pro, business or enterprise.")
-	case perMinute == nil || perDay == nil:
-		f.check(false, "perMinute or perDay is missing; the plan enterprise needs both.")
-	default:
-		p = plan{perMinute: *perMinute, perDay: *perDay}
-		f.check(min(p.perMinute, p.perDay) >= 1 && max(p.perMinute, p.perDay) <= math.MaxInt32,
-			"perMinute and perDay must be from 1 to %d.", math.MaxInt32)
+	f.check(fixed || planName == "enterprise", "plan must be free, pro, business or enterprise.")
+	if !fixed {
+		p = plan{perMinute: readLimit(f, "perMinute"), perDay: readLimit(f, "perDay")}
 	}
 	return keyEntry{key, p}
+}
+
+func readLimit(f *fields, name string) int64 {
+	limit := required[int64](f, name)
+	f.check(1 <= limit && limit <= math.MaxInt32, "%s must be from 1 to %d.", name, math.MaxInt32)
+	return limit
 }
 
 // parseKeys reads a keys file.

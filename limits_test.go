@@ -299,19 +299,21 @@ func TestKeysFile(t *testing.T) {
 	for want, entries := range map[string][]string{
 		"key is missing; it must be a string.":            {`"plan":"free"`},
 		"plan is missing; it must be a string.":           {`"key":"x","perMinute":5,"perDay":5`},
-		"plan must be free, pro, business or enterprise.": {`"key":"x","plan":"gold","perDay":5`},
+		"plan must be free, pro, business or enterprise.": {`"key":"x","plan":"gold","perDay":"x"`},
 		`"zoo" is unknown here; leave it out.`:            {`"key":"x","zoo":1`},
 		"key must consist of visible ASCII characters without spaces.": {
 			`"key":"","plan":"free"`, `"key":"a b","plan":"free"`, `"key":"\u007f","plan":"free"`},
-		"perMinute and perDay are fixed by the plan pro; leave them out.": {
-			`"key":"x","plan":"pro","perMinute":0`, `"key":"x","plan":"pro","perDay":0`},
-		"perMinute or perDay is missing; the plan enterprise needs both.": {
-			`"key":"x","plan":"enterprise","perDay":1`,
+		`"perMinute" is unknown here; leave it out.`: {`"key":"x","plan":"pro","perMinute":0`},
+		`"perDay" is unknown here; leave it out.`:    {`"key":"x","plan":"pro","perDay":0`},
+		"perMinute is missing; it must be a 64-bit integer without a fraction or exponent.": {
+			`"key":"x","plan":"enterprise","perDay":1`},
+		"perDay is missing; it must be a 64-bit integer without a fraction or exponent.": {
 			`"key":"x","plan":"enterprise","perMinute":1`},
-		"perMinute and perDay must be from 1 to 2147483647.": {
-			`"key":"x","plan":"enterprise","perMinute":0,"perDay":1`,
+		"perMinute must be from 1 to 2147483647.": {
+			`"key":"x","plan":"enterprise","perMinute":0,"perDay":0`,
+			`"key":"x","plan":"enterprise","perMinute":2147483648,"perDay":1`},
+		"perDay must be from 1 to 2147483647.": {
 			`"key":"x","plan":"enterprise","perMinute":1,"perDay":0`,
-			`"key":"x","plan":"enterprise","perMinute":2147483648,"perDay":1`,
 			`"key":"x","plan":"enterprise","perMinute":1,"perDay":2147483648`},
 	} {
 		t.Run(want, func(t *testing.T) {
