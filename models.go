@@ -17,19 +17,14 @@ import (
 
 // How JSON is read: request bodies, the keys file, the data file and each record in it.
 
-// decode reads the object in JSON from outside. An unknown field is reported before a fault in a
-// known one, since a misspelled field also makes another one missing.
+// decode reads the object in JSON from outside.
 func decode[T any](data []byte, read func(*fields) T) (value T, err error) {
 	f, err := newFields(data)
 	if err != nil {
 		return value, err
 	}
 	value = read(f)
-	if len(f.unread) > 0 {
-		name := slices.Sorted(maps.Keys(f.unread))[0] // the same one each time
-		return value, newError(invalidField, "%.40q is unknown here; leave it out.", name)
-	}
-	return value, f.err
+	return value, f.finish()
 }
 
 // The fields of a JSON object are read one by one. Names match exactly, null is no value, and a
@@ -64,6 +59,16 @@ func newFields(data []byte) (*fields, error) {
 		f.unread[name] = value
 	}
 	return f, nil
+}
+
+// finish returns the error of an object whose fields have all been read. An unknown field comes
+// before a fault in a known one, since a misspelled field also makes another one missing.
+func (f *fields) finish() error {
+	if len(f.unread) > 0 {
+		name := slices.Sorted(maps.Keys(f.unread))[0] // the same one each time
+		return newError(invalidField, "%.40q is unknown here; leave it out.", name)
+	}
+	return f.err
 }
 
 // required reads a field that must be given.
@@ -204,6 +209,9 @@ type Category struct {
 	Description *string `json:"description,omitempty"`
 }
 
+func (c Category) id() int64   { return c.ID }
+func (c Category) inFile() any { return c }
+
 func readCategory(f *fields) Category {
 	c := Category{
 		ID:          optional[int64](f, "id", 0),
@@ -236,6 +244,9 @@ type Pet struct {
 	Quantity   int64     `json:"-"`
 }
 
+func (p Pet) id() int64   { return p.ID }
+func (p Pet) inFile() any { return petInFile{Pet: p, Quantity: p.Quantity} }
+
 func readPet(f *fields) Pet {
 	p := Pet{
 		ID:         optional[int64](f, "id", 0),
@@ -248,7 +259,8 @@ func readPet(f *fields) Pet {
 	return p
 }
 
-// petInFile is a Pet as the data file has it: with its stock.
+// petInFile is a Pet as the data file has it: with its stock, which takes the place of the field
+// that clients do not see.
 type petInFile struct {
 	Pet
 	Quantity int64 `json:"quantity"`
@@ -290,6 +302,9 @@ type Order struct {
 	ShipDate *DateTime `json:"shipDate,omitempty"`
 	Complete bool      `json:"complete"`
 }
+
+func (o Order) id() int64   { return o.ID }
+func (o Order) inFile() any { return o }
 
 func readOrder(f *fields) Order {
 	o := Order{

@@ -65,7 +65,7 @@ type record[T entity] struct {
 // An entity is a Category, a Pet or an Order.
 type entity interface {
 	id() int64
-	inFile() any                     // what the data file has of it
+	inFile() any                     // whose JSON is its line in the data file
 	checkReferences(st *state) error // an error unless all records that it refers to exist
 }
 
@@ -201,14 +201,6 @@ func newRecord[T entity](v T) *record[T] {
 	return &record[T]{value: v, clientJSON: encode(v), fileJSON: encode(v.inFile())}
 }
 
-func (c Category) id() int64 { return c.ID }
-func (p Pet) id() int64      { return p.ID }
-func (o Order) id() int64    { return o.ID }
-
-func (c Category) inFile() any { return c }
-func (p Pet) inFile() any      { return petInFile{Pet: p, Quantity: p.Quantity} }
-func (o Order) inFile() any    { return o }
-
 func (c Category) checkReferences(*state) error { return nil }
 
 func (p Pet) checkReferences(st *state) error {
@@ -308,33 +300,37 @@ func (t *table[T]) remove(id int64) (*record[T], error) {
 //
 // The last ids keep the ids of removed records from being assigned again. The error gives the line
 // of malformed JSON, or the list and number of an invalid record.
-func parse(data []byte) (*state, error) { return decode(data, readState) }
-
-func readState(f *fields) *state {
-	lastID := func(name string) int64 {
-		id := optional[int64](f, name, 0)
-		f.check(0 <= id && id <= maxID, "%s must be from 0 to %d.", name, maxID)
-		return id
+func parse(data []byte) (*state, error) {
+	f, err := newFields(data)
+	if err != nil {
+		return nil, err
 	}
 	st := &state{
-		categories: table[Category]{kind: "category", lastID: lastID("lastCategoryId")},
-		pets:       table[Pet]{kind: "pet", lastID: lastID("lastPetId")},
-		orders:     table[Order]{kind: "order", lastID: lastID("lastOrderId")},
+		categories: table[Category]{kind: "category", lastID: readLastID(f, "lastCategoryId")},
+		pets:       table[Pet]{kind: "pet", lastID: readLastID(f, "lastPetId")},
+		orders:     table[Order]{kind: "order", lastID: readLastID(f, "lastOrderId")},
 	}
 	// A record may refer only to one that has been loaded before it.
-	load(f, "categories", st, &st.categories, readCategory)
-	load(f, "pets", st, &st.pets, readPetInFile)
-	load(f, "orders", st, &st.orders, readOrder)
-	return st
+	err = cmp.Or(
+		st.categories.load(f, "categories", readCategory, st),
+		st.pets.load(f, "pets", readPetInFile, st),
+		st.orders.load(f, "orders", readOrder, st),
+	)
+	return st, cmp.Or(f.finish(), err)
 }
 
 const maxID int64 = 1 << 62 // half of what an int64 can be, so that lastID + 1 is one, too
 
-// load adds the records in a list of a snapshot to a table of a state. They may stand in any order.
-// The first fault in a record becomes the fault of the snapshot.
-func load[T entity](f *fields, list string, st *state, t *table[T], read func(*fields) T) {
+func readLastID(f *fields, name string) int64 {
+	id := optional[int64](f, name, 0)
+	f.check(0 <= id && id <= maxID, "%s must be from 0 to %d.", name, maxID)
+	return id
+}
+
+// load adds the records in a list of a snapshot to a table of st. They may stand in any order.
+func (t *table[T]) load(snapshot *fields, list string, read func(*fields) T, st *state) error {
 	seen := map[int64]bool{}
-	for i, recordJSON := range optional[[]json.RawMessage](f, list, nil) {
+	for i, recordJSON := range optional[[]json.RawMessage](snapshot, list, nil) {
 		v, err := decode(recordJSON, func(record *fields) T {
 			_, given := record.unread["id"] // a request body may leave it out
 			record.check(given, "id is missing; it must be %s.", mustBe(int64(0)))
@@ -350,8 +346,7 @@ func load[T entity](f *fields, list string, st *state, t *table[T], read func(*f
 			err = v.checkReferences(st)
 		}
 		if err != nil {
-			f.check(false, "%s, record %d: %v", list, i+1, err)
-			return
+			return fmt.Errorf("%s, record %d: %w", list, i+1, err)
 		}
 		seen[v.id()] = true
 		t.records = append(t.records, newRecord(v))
@@ -360,6 +355,7 @@ func load[T entity](f *fields, list string, st *state, t *table[T], read func(*f
 	slices.SortFunc(t.records, func(a, b *record[T]) int {
 		return cmp.Compare(a.value.id(), b.value.id())
 	})
+	return nil
 }
 
 // format returns the snapshot of a state.
@@ -377,8 +373,7 @@ func appendList[T entity](b []byte, name string, records []*record[T]) []byte {
 	b = fmt.Appendf(b, ",\n%q: [", name)
 	separator := "\n"
 	for _, r := range records {
-		b = append(b, separator...)
-		b = append(b, r.fileJSON...)
+		b = append(append(b, separator...), r.fileJSON...)
 		separator = ",\n"
 	}
 	return append(b, "\n]"...)
@@ -431,11 +426,8 @@ func openStore(path, samplePath string, logger *log.Logger) (s *store, err error
 // startWithSample makes the sample the current state, and writes it to the data file, if there is
 // to be one.
 func (s *store) startWithSample(samplePath string) error {
-	var st *state
-	var err error
-	if samplePath == "" {
-		st, err = parse(builtInSample)
-	} else {
+	st, err := parse(builtInSample)
+	if samplePath != "" { // in place of the built-in one
 		_, st, err = readSnapshot(samplePath)
 	}
 	if err != nil {
