@@ -72,6 +72,9 @@ func (s *service) send(request, body string, header ...string) *reply {
 	}
 	for pair := range slices.Chunk(header, 2) {
 		r.Header.Add(pair[0], pair[1])
+		if pair[0] == "Host" { // where net/http puts it
+			r.Host = pair[1]
+		}
 	}
 	resp := s.sendRequest(r)
 	sent := strings.Join(slices.Concat([]string{request}, header, []string{body}), " ")

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,40 +97,33 @@ func TestWindows(t *testing.T) {
 	inFakeTime(t, "with a minute of 2 s, that of the keyless too, but no day", func(t *testing.T) {
 		s := newService(t, Options{Minute: 2 * time.Second, Keys: keysFile(t, 1, 2)})
 		s.expectLast(2, 0, rates{status: 429, limit: 1, reset: 2, retry: 2})
-		s.as(noKey).expectLast(61, 0, rates{status: 429, limit: 60, reset: 2, retry: 2})
+		equal(t, "reset for no key", ratesOf(s.as(noKey).send("GET /pets", "")).reset, 2)
 		s.expectAfter(2*time.Second, rates{status: 200, limit: 2, reset: 86398})
-		s.as(noKey).expectAfter(0, rates{status: 401, limit: 60, left: 59, reset: 2})
 	})
 	t.Run("and bans are over when either clock says so", func(t *testing.T) {
+		l, now := newService(t, Options{Keys: keysFile(t, 1, 1000)}).limits, time.Now()
+		expectWait := func(key string, wall, monotonic, want time.Duration) {
+			t.Helper()
+			at := onClocks(now, wall, monotonic)
+			d := l.admit(key, at)
+			equal(t, key+": wait", d.retryAfter, want)
+			equal(t, key+": reset", d.reset.Round(0).Sub(at.Round(0)) >= want, true)
+		}
 		for _, key := range []string{testKey, "wrong"} {
-			l, now := newService(t, Options{Keys: keysFile(t, 1, 1000)}).limits, time.Now()
-			expectWait := func(wall, monotonic, want time.Duration) {
-				t.Helper()
-				now := onClocks(now, wall, monotonic)
-				d := l.admit(key, now)
-				equal(t, key+": wait", d.retryAfter, want)
-				equal(t, key+": reset", d.reset.Round(0).Sub(now.Round(0)) >= want, true)
-			}
-			for range 60 { // which uses up the minute of the keyless, too
+			for range plans["free"].perMinute { // which is that of a wrong key
 				l.admit(key, now)
 			}
-			expectWait(-time.Hour, 59*time.Second, time.Second)
-			expectWait(0, 0, time.Minute)
-			expectWait(59*time.Second, 0, time.Second)
-			expectWait(-time.Hour, time.Minute, 0)
-			for range 60 {
-				l.admit(key, onClocks(now, -time.Hour, time.Minute))
-			}
-			expectWait(-time.Hour+time.Minute, time.Minute, 0)
+			expectWait(key, 0, 0, time.Minute)
+			expectWait(key, 59*time.Second, 0, time.Second)
+			expectWait(key, -time.Hour, 59*time.Second, time.Second)
+			expectWait(key, -time.Hour, time.Minute, 0)
 		}
-		l, now := newService(t, Options{Keys: keysFile(t, 1, 1000)}).limits, time.Now()
 		for i := range 11 { // up to a ban
-			l.admit(testKey, now.Add(time.Duration(i)*time.Second))
+			l.admit(testKey, now.Add(time.Minute+time.Duration(i)*time.Second))
 		}
-		banned := now.Add(10 * time.Second)
-		equal(t, "set back", l.admit(testKey, onClocks(banned, -time.Hour, time.Minute)).retryAfter,
-			4*time.Minute)
-		equal(t, "asleep", l.admit(testKey, onClocks(banned, 5*time.Minute, 0)).err, error(nil))
+		const banned = 70 * time.Second
+		expectWait(testKey, -time.Hour, banned+time.Minute, 4*time.Minute)
+		expectWait(testKey, banned+5*time.Minute, banned, 0)
 	})
 }
 
@@ -204,12 +196,10 @@ func TestCounting(t *testing.T) {
 	inFakeTime(t, "the keyless together, in a minute of the Free plan, no ban", func(t *testing.T) {
 		s := newService(t, Options{})
 		stranger := s.as("x")
-		for i := range 60 {
-			r := httptest.NewRequest("GET", "/pets", nil)
-			r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", i)
-			r.Header.Set("X-API-Key", fmt.Sprint("guess", i))
-			equal(t, "left for "+r.RemoteAddr, ratesOf(s.sendRequest(r)).left, 59-i)
+		for i := range 59 {
+			s.as(fmt.Sprint("guess", i)).send("GET /pets", "", "X-Forwarded-For", fmt.Sprint(i))
 		}
+		s.as(noKey).expectAfter(0, rates{status: 401, limit: 60, reset: 60})
 		equal(t, "accounts, of the demo keys", len(s.limits.accounts), 4)
 		stranger.expectLast(59, time.Second, rates{status: 429, limit: 60, reset: 1, retry: 1})
 		stranger.send("GET /pets", "").expectError("rate_limited", "The limit of 60 requests")
@@ -221,13 +211,13 @@ func TestCounting(t *testing.T) {
 func TestBan(t *testing.T) {
 	inFakeTime(t, "the tenth strike in a minute bans its key for five", func(t *testing.T) {
 		s := newService(t, Options{})
-		free := s.as("demo-free")
-		free.expectLast(60, 0, rates{status: 200, limit: 60, reset: 60})
-		free.expectLast(9, time.Second, rates{status: 429, limit: 60, reset: 51, retry: 51})
-		free.expectAfter(time.Second, rates{status: 403, limit: 60, reset: 300, retry: 300})
+		pro := s.as("demo-pro")
+		pro.expectLast(300, 0, rates{status: 200, limit: 300, reset: 60})
+		pro.expectLast(9, time.Second, rates{status: 429, limit: 300, reset: 51, retry: 51})
+		pro.expectAfter(time.Second, rates{status: 403, limit: 300, reset: 300, retry: 300})
 		s.expectAfter(0, rates{status: 200, limit: 5000, left: 4999, reset: 60})
-		free.expectAfter(5*time.Minute-tick, rates{status: 403, limit: 60, reset: 1, retry: 1})
-		free.expectAfter(tick, rates{status: 200, limit: 60, left: 59, reset: 60})
+		pro.expectAfter(5*time.Minute-tick, rates{status: 403, limit: 300, reset: 1, retry: 1})
+		pro.expectAfter(tick, rates{status: 200, limit: 300, left: 299, reset: 60})
 	})
 	inFakeTime(t, "no strike outlives its minute or the ban", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
@@ -239,8 +229,15 @@ func TestBan(t *testing.T) {
 		s.expectAfter(time.Second, rates{status: 200, limit: 1, reset: 60})
 		s.expectLast(9, time.Second, rates{status: 429, limit: 1, reset: 51, retry: 51})
 	})
-	inFakeTime(t, "of the refusals within a second, one is a strike", func(t *testing.T) {
+	inFakeTime(t, "a strike outlives the day, within its minute", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
+		s.expectAfter(0, rates{status: 200, limit: 1, reset: 60})
+		s.expectAfter(24*time.Hour-30*time.Second, rates{status: 200, limit: 1, reset: 60})
+		s.expectLast(9, 3*time.Second, rates{status: 429, limit: 1, reset: 33, retry: 33})
+		s.expectAfter(4*time.Second, rates{status: 403, limit: 1, reset: 300, retry: 300})
+	})
+	inFakeTime(t, "of the refusals within a second, one is a strike", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 1, 2)}) // of the day, one is left
 		s.expectLast(1000, 0, rates{status: 429, limit: 1, reset: 60, retry: 60})
 		s.expectLast(16, 999*time.Millisecond, // every other one is a strike
 			rates{status: 429, limit: 1, reset: 45, retry: 45})

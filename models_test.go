@@ -54,6 +54,7 @@ func TestPlaceOfAFault(t *testing.T) {
 		`:1`: "1: ':'", `,{}`: "1: ','", `{,`: "2: ','", `[1,]`: "4: ']'", `1 x`: "3: 'x'",
 		`-]`: "2: ']'", `1e"`: "3: '\"'", `truenull`: "5: 'n'", `"a":`: "4: ':'", `é`: "1: 'é'",
 		`"\é`: "3: 'é'", `{"name": “Rex”}`: "10: '“'", `{} {}`: "4: '{'", `[1 1`: "4: '1'",
+		`  x`: "3: 'x'",
 	} {
 		t.Run(text, func(t *testing.T) {
 			equal(t, "error", fmt.Sprint(checkJSON([]byte(text))),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -56,6 +57,9 @@ func TestWrites(t *testing.T) {
 			s := newService(t, Options{Data: freshPath(t)})
 			older, before := s.store.view(), snapshotOf(s)
 			mend := breakDisk(t, s.store.path)
+			s.store.logger.SetOutput(io.MultiWriter(s.logged, onWrite(func() {
+				equal(t, "what others read during the save", snapshotOf(s), before)
+			})))
 			s.send(request, body).expectError("save_failed", "")
 			equal(t, "status of a read", s.send("GET /pets", "").StatusCode, 200)
 			equal(t, "status of health", s.send("GET /healthz", "").StatusCode, 200)
@@ -71,6 +75,11 @@ func TestWrites(t *testing.T) {
 		})
 	}
 }
+
+// An onWrite is called for each line of a log.
+type onWrite func()
+
+func (f onWrite) Write(line []byte) (int, error) { f(); return len(line), nil }
 
 func TestUpdate(t *testing.T) {
 	t.Run("a panic is a 500, changes nothing, is logged, and no read sees it", func(t *testing.T) {
@@ -130,7 +139,11 @@ func TestIDs(t *testing.T) {
 	t.Run("go on behind the last id and the records of a file, up to 2^62", func(t *testing.T) {
 		s := newService(t, Options{Data: writeFile(t, freshPath(t), `{"lastCategoryId": 1,
 			"categories": [{"id": 4611686018427387903, "name": "c"}],
+			"pets": [{"id": 4611686018427387903, "name": "p", "categoryId": 4611686018427387903}],
 			"lastOrderId": 4611686018427387904}`)})
+		s.send("PUT /store/orders/4611686018427387904", "{}").expectError("not_found", "")
+		s.send("GET /pets", "").expect(200, `[{"id":4611686018427387903,"name":"p",
+			"categoryId":4611686018427387903,"status":"available"}]`)
 		s.send("POST /categories", aCategory).expect(201,
 			`{"id":4611686018427387904,"name":"Birds"}`)
 		s.expectSaved()
@@ -320,6 +333,43 @@ func TestDataFile(t *testing.T) {
 		s.send("DELETE /pets/5", "").expect(204, "")
 		s.expectSaved()
 	})
+	t.Run("is written again after a rename that failed", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("Windows makes none/.. nothing")
+		}
+		s := newService(t, Options{Data: freshPath(t)})
+		path := s.store.path
+		s.store.path = filepath.Dir(path) + "/none/../petstore.json"
+		s.send("DELETE /pets/5", "").expectError("save_failed", "")
+		s.store.path = path
+		s.send("DELETE /pets/5", "").expect(204, "")
+		s.expectSaved()
+	})
+	t.Run("is closed after each write", func(t *testing.T) {
+		s := newService(t, Options{Data: freshPath(t)})
+		before, _ := os.ReadDir("/proc/self/fd") // on Linux
+		for range 20 {
+			s.send("PUT /pets/5", newKiwi)
+		}
+		after, _ := os.ReadDir("/proc/self/fd")
+		equal(t, "more files are open", len(after) > len(before), false)
+	})
+	t.Run("stays as it is if there is no room for more", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("Windows has no limit on the size of a file")
+		}
+		path := writeFile(t, freshPath(t), "{}")
+		program, err := os.Executable()
+		must(t, err)
+		p := startCommand(t, "sh", "-c", `ulimit -f 4 && exec "$0" "$@"`, program,
+			"-addr", "localhost:0", "-data", path)
+		large := `{"name":"x","description":"` + strings.Repeat("😀", 2000) + `"}`
+		equal(t, "status of a large write", p.status("POST /categories", large), 503)
+		equal(t, "the file", contentOf(t, path), "{}")
+		equal(t, "status of a small write", p.status("POST /categories", aCategory), 201)
+		contains(t, "the log", p.kill(), "save failed: write ")
+		contains(t, "the file", contentOf(t, path), aCategory[1:])
+	})
 }
 
 // A file that another program has changed is left alone, and writes are refused until a restart.
@@ -337,7 +387,9 @@ func TestChangedFile(t *testing.T) {
 		s.send("DELETE /pets/5", "").expectError("file_changed", "")
 		equal(t, "the file", contentOf(t, path), content)
 		equal(t, "files", namesIn(t, filepath.Dir(path)), []string{"petstore.json"})
-		newService(t, Options{Data: path}).send("DELETE /pets/5", "").expect(204, "")
+		newService(t, Options{Data: path}).send("DELETE /pets/1", "").expect(204, "")
+		writeFile(t, path, string(builtInSample)) // as it was
+		s.send("DELETE /pets/5", "").expect(204, "")
 	})
 	t.Run("is noticed by its size, however large, without being read", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
