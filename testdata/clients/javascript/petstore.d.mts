@@ -9,8 +9,8 @@ export interface Server {
   requests(): Promise<string[]>
   /** Stops the server, and resolves to all its requests, also those whose client has gone. */
   stop(): Promise<string[]>
-  /** The seconds between each request in the log and the one before. */
-  waits(): number[]
+  /** The times of performance.now() at which these were logged. */
+  readonly times: number[]
 }
 /** Starts the program petstore, which must be on the PATH, with these flags. */
 export default function petstore(t: Test, ...flags: string[]): Promise<Server>

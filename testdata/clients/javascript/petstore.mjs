@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 process.env.no_proxy = process.env.NO_PROXY = '127.0.0.1'
 
 export default async function petstore(t, ...flags) {
-  const log = [], counted = []
+  const log = [], requests = [], times = []
   let server, marks = 0
   t.after(() => {
     server?.kill('SIGKILL')
@@ -18,25 +18,26 @@ export default async function petstore(t, ...flags) {
   const lines = createInterface(server.stderr).on('line', line => {
     log.push(line)
     const [, method, path, outcome] = line.match(/ ([A-Z]+) "(.*)" (.*) \S+$/) ?? []
-    if (method && method !== 'OPTIONS' && !path.startsWith('/healthz'))
-      counted.push({ request: `${method} ${path} ${outcome}`, seconds: performance.now() / 1000 })
+    if (!method || method === 'OPTIONS' || path.startsWith('/healthz')) return
+    times.push(performance.now())
+    requests.push(`${method} ${path} ${outcome}`)
   })
   await Promise.race([once(lines, 'line'), ended])
   const url = log[0]?.match(/^Petstore API: (.*)/)?.[1]
   if (!url) throw Error(log[0])
   return {
     url,
+    times,
     async requests() {
       const mark = `/healthz?${++marks}` // is logged after all that has had a response
       await fetch(url + mark)
       while (!log.some(line => line.includes(`"${mark}"`))) await once(lines, 'line')
-      return counted.map(({ request }) => request)
+      return [...requests]
     },
     async stop() {
       server.kill()
       await ended
-      return counted.map(({ request }) => request)
+      return [...requests]
     },
-    waits: () => counted.slice(1).map(({ seconds }, i) => seconds - counted[i].seconds),
   }
 }

@@ -8,7 +8,8 @@ class Server:
         command = ["petstore", "-addr", "127.0.0.1:0", "-data", "", "-v", *flags]
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8")
         self.log = [self._process.stderr.readline()]
-        self._counted, self._marks = [], itertools.count()
+        self.times = []  # at which the requests were logged
+        self._requests, self._marks = [], itertools.count()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
         self.url = self.log[0].removeprefix("Petstore API: ").strip()
@@ -18,7 +19,8 @@ class Server:
         for line in self._process.stderr:
             request = re.search(r' ([A-Z]+) "(.*)" (.*) \S+$', line)
             if request and request[1] != "OPTIONS" and not request[2].startswith("/healthz"):
-                self._counted.append((" ".join(request.groups()), time.monotonic()))
+                self.times.append(time.monotonic())
+                self._requests.append(" ".join(request.groups()))
             self.log.append(line)
 
     def requests(self):
@@ -27,18 +29,13 @@ class Server:
         urllib.request.urlopen(self.url + mark).close()
         while not any(f'"{mark}"' in line for line in self.log):
             time.sleep(0.01)
-        return [request for request, _ in self._counted]
+        return list(self._requests)
 
     def stop(self):
         """Stops the server; returns all its requests, also those whose client has gone."""
         self._process.terminate()
         self._reader.join()
-        return [request for request, _ in self._counted]
-
-    def waits(self):
-        """The seconds between each request in the log and the one before."""
-        times = [time for _, time in self._counted]
-        return [end - begin for begin, end in itertools.pairwise(times)]
+        return list(self._requests)
 
     def kill(self):
         self._process.kill()
