@@ -154,11 +154,12 @@ func checkJSON(data []byte) error {
 	return nil
 }
 
-// escapes matches each escape in valid JSON: a pair of surrogates such as \ud83d\udc36, half of one
-// (in parentheses), or any other, such as \n or the \\ in \\ud83d.
-var escapes = regexp.MustCompile(high + low + "|(" + high + "|" + low + `)|\\.`)
+// The halves of a surrogate pair, such as \ud83d\udc36 for a dog.
+const high, low = `\\u[dD][89abAB]..`, `\\u[dD][c-fC-F]..`
 
-const high, low = `\\u[dD][89abAB]..`, `\\u[dD][c-fC-F]..` // the halves of a pair
+// escapes matches each escape in valid JSON: a whole pair; or else one half, in parentheses; or else
+// any other, such as \n, or the \\ in \\ud83d, which is no half.
+var escapes = regexp.MustCompile(high + low + "|(" + high + "|" + low + `)|\\.`)
 
 // syntaxError returns the error for data that is not valid JSON. The fault is the first byte with
 // which the JSON cannot go on, such as the x in {"a": x}. Since nothing longer can go on either, a
