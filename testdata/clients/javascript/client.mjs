@@ -25,8 +25,8 @@ export default class Client {
       if (!isResponse(error)) context.lost = true
       if (attemptCount === tries || signal?.aborted) return 0
       if (isResponse(error) && retryAfter) return retryAfter <= maxWait ? retryAfter : 0 // it was not carried out
-      if (isResponse(error) && error.response.statusCode < 500) return 0
-      if (method === 'POST' || method === 'PATCH') return 0
+      const refused = isResponse(error) && error.response.statusCode < 500
+      if (refused || method === 'POST' || method === 'PATCH') return 0
       return Math.min(backoff * 2 ** (attemptCount - 1), maxWait)
     }
     this.#got = got.extend({

@@ -55,9 +55,8 @@ class Client:
             return None
         if isinstance(error, APIError) and error.retry_after:  # it was not carried out
             return error.retry_after if error.retry_after <= self.max_wait else None
-        if isinstance(error, APIError) and error.status < 500:
-            return None
-        if method in ("POST", "PATCH"):
+        refused = isinstance(error, APIError) and error.status < 500
+        if refused or method in ("POST", "PATCH"):
             return None
         return min(self.backoff * 2 ** (tries - 1), self.max_wait)
 
