@@ -40,17 +40,18 @@ type process struct {
 // startProcess runs the program on a free port, and waits until it serves.
 func startProcess(t testing.TB, args ...string) *process {
 	t.Helper()
-	program, err := os.Executable()
-	must(t, err)
-	return startCommand(t, program, append([]string{"-addr", "localhost:0"}, args...)...)
+	return startUnder(t, nil, args...)
 }
 
-// startCommand runs the program by a command. It is killed after a minute, so that no test waits
-// for it for ever.
-func startCommand(t testing.TB, name string, args ...string) *process {
+// startUnder runs the program by a command that takes it and its arguments as its own last ones. It
+// is killed after a minute, so that no test waits for it for ever.
+func startUnder(t testing.TB, command []string, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	p := &process{Cmd: exec.CommandContext(ctx, name, args...)}
+	binary, err := os.Executable()
+	must(t, err)
+	words := slices.Concat(command, []string{binary, "-addr", "localhost:0"}, args)
+	p := &process{Cmd: exec.CommandContext(ctx, words[0], words[1:]...)}
 	t.Cleanup(func() { cancel(); p.wait() })
 	p.Env = append(os.Environ(), asProgram+"=1")
 	stderr, err := p.StderrPipe()

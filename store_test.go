@@ -359,10 +359,7 @@ func TestDataFile(t *testing.T) {
 			t.Skip("Windows has no limit on the size of a file")
 		}
 		path := writeFile(t, freshPath(t), "{}")
-		program, err := os.Executable()
-		must(t, err)
-		p := startCommand(t, "sh", "-c", `ulimit -f 4 && exec "$0" "$@"`, program,
-			"-addr", "localhost:0", "-data", path)
+		p := startUnder(t, []string{"sh", "-c", `ulimit -f 4 && exec "$0" "$@"`}, "-data", path)
 		large := `{"name":"x","description":"` + strings.Repeat("😀", 2000) + `"}`
 		equal(t, "status of a large write", p.status("POST /categories", large), 503)
 		equal(t, "the file", contentOf(t, path), "{}")
