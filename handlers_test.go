@@ -36,7 +36,9 @@ func TestPets(t *testing.T) {
 		s := newService(t, Options{})
 		s.send("POST /pets", `{"name":"Kiwi","categoryId":2,"status":"sold"}`)
 		s.send("GET /inventory/6", "").expect(200, `{"petId":6,"quantity":0,"status":"sold"}`)
-		s.send("PATCH /inventory/6", `{"quantity":9}`)
+		for _, quantity := range []string{"99", "9"} {
+			s.send("PATCH /inventory/6", `{"quantity":`+quantity+`}`)
+		}
 		s.send("PUT /pets/6", newKiwi).expect(200,
 			`{"id":6,"name":"Kiwi","categoryId":1,"status":"available"}`)
 		s.send("GET /inventory/6", "").expect(200, `{"petId":6,"quantity":9,"status":"available"}`)
@@ -48,6 +50,7 @@ func TestPets(t *testing.T) {
 		s.send("DELETE /pets/2", "").expectError("in_use", "Order 2 refers")
 		s.send("PUT /store/orders/2", `{}`)
 		s.send("DELETE /pets/2", "").expect(204, "")
+		s.send("PUT /pets/5", `{"name":"Clover","categoryId":3,"status":"sold"}`)
 		s.send("DELETE /categories/3", "").expectError("in_use", "Pet 5 belongs")
 		s.send("PUT /pets/5", newKiwi)
 		s.send("DELETE /categories/3", "").expect(204, "")
@@ -197,6 +200,7 @@ func TestBody(t *testing.T) {
 	t.Run("is refused if it is of another type, or compressed", func(t *testing.T) {
 		s := newService(t, Options{})
 		for _, header := range [][]string{{"Content-Type", "application/jsonp"},
+			{"Content-Type", "application/vnd.api+json"},
 			{"Content-Type", "text/plain; application/json"}, {"Content-Type", "; charset=utf-8"},
 			{"Content-Encoding", "gzip"},
 			{"Content-Encoding", "identity", "Content-Encoding", "gzip"}} {

@@ -22,7 +22,7 @@ func TestFaultOfABody(t *testing.T) {
 		{"too many brackets", strings.Repeat("[", 60000), malformed, at + "1, at byte 10001"},
 		{"no UTF-8", "{\n\"a\":\"\ufffd\xff\"}", malformed, at + "2, at byte 9: invalid UTF-8."},
 		{"twice, once escaped", `{"a":1,"\u0061":1}`, malformed, `"a" appears twice; remove one.`},
-		{"the first one given twice", `{"z":1,"z":1,"a":1,"a":1}`, malformed, `"z" appears`},
+		{"the first one given twice", `{"z":1,"a":1,"z":1,"a":1}`, malformed, `"z" appears`},
 		{"another letter case", `{"Name":"x"}`, invalid, `"Name" is unknown here; leave it out.`},
 		{"the first of many unknown ones by name", `{"f":1,"e":1,"d":1,"c":1,"b":1,"":1}`,
 			invalid, `"" is unknown`},

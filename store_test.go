@@ -330,6 +330,7 @@ func TestDataFile(t *testing.T) {
 	t.Run("is written again if it was deleted", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
 		must(t, os.Remove(s.store.path))
+		t.Setenv("TMPDIR", s.store.path) // no other directory is used
 		s.send("DELETE /pets/5", "").expect(204, "")
 		s.expectSaved()
 	})
