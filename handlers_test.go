@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -501,7 +502,6 @@ func TestFaults(t *testing.T) {
 		s := newService(t, Options{Fail: "1/2", Drop: "1/2"})
 		s.expectStatuses("GET /pets", 503, dropped, 503, 200)
 	})
-	// That it ends when the client has gone is tested in TestShutdown.
 	inFakeTime(t, "delay holds back each response, slow 1/2 half of them", func(t *testing.T) {
 		s := newService(t, Options{Delay: 2 * time.Second, Fail: "1/4", Drop: "1/1"})
 		s.expectTook(2*time.Second, "GET /pets", 503)
@@ -513,6 +513,13 @@ func TestFaults(t *testing.T) {
 		synctest.Wait()
 		s.expectStatuses("DELETE /pets/5", 404) // the first one was carried out at once
 		time.Sleep(2 * time.Second)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel() // as net/http does when the client has gone
+		r := httptest.NewRequestWithContext(gone, "GET", "/pets", nil)
+		r.Header.Set("X-API-Key", testKey)
+		begin := time.Now()
+		s.sendRequest(r)
+		equal(t, "for a client that has gone, it took", time.Since(begin), time.Duration(0))
 	})
 	inFakeTime(t, "spare, and do not count, 401, 403, 429 and open paths", func(t *testing.T) {
 		s := newService(t, Options{Fail: "1/2", Drop: "1/1", Delay: time.Second, Slow: "1/2",

@@ -103,24 +103,20 @@ func runBriefly(args ...string) (code int, printed string) {
 }
 
 func TestFlags(t *testing.T) {
-	t.Run("fill in the options", func(t *testing.T) {
-		addr, got, err := parseFlags([]string{"-addr", "[::1]:80", "-data", "d.json", "-sample",
-			"s.json", "-keys", "k.json", "-minute", "10s", "-cors-origin", "https://a", "-delay",
-			"2s", "-slow", "1/2", "-fail", "1/3", "-drop", "2-3/4", "-only", "PUT,GET /pets", "-v",
-			"-cors-origin", "https://b"}, io.Discard)
-		must(t, err)
-		equal(t, "address", addr, "[::1]:80")
-		equal(t, "options", got, Options{Data: "d.json", Sample: "s.json", Keys: "k.json",
-			Minute: 10 * time.Second, CORSOrigins: []string{"https://a", "https://b"},
-			Delay: 2 * time.Second, Slow: "1/2", Fail: "1/3", Drop: "2-3/4",
-			Only: "PUT,GET /pets", Verbose: true})
-	})
-	t.Run("have defaults", func(t *testing.T) {
-		addr, got, err := parseFlags(nil, io.Discard)
-		must(t, err)
-		equal(t, "address", addr, "localhost:8080")
-		equal(t, "options", got, Options{Data: "petstore.json", Minute: time.Minute})
-	})
+	addr, got, err := parseFlags([]string{"-addr", "[::1]:80", "-data", "d.json", "-sample",
+		"s.json", "-keys", "k.json", "-minute", "10s", "-cors-origin", "https://a", "-delay",
+		"2s", "-slow", "1/2", "-fail", "1/3", "-drop", "2-3/4", "-only", "PUT,GET /pets", "-v",
+		"-cors-origin", "https://b"}, io.Discard)
+	must(t, err)
+	equal(t, "address", addr, "[::1]:80")
+	equal(t, "options", got, Options{Data: "d.json", Sample: "s.json", Keys: "k.json",
+		Minute: 10 * time.Second, CORSOrigins: []string{"https://a", "https://b"},
+		Delay: 2 * time.Second, Slow: "1/2", Fail: "1/3", Drop: "2-3/4", Only: "PUT,GET /pets",
+		Verbose: true})
+	addr, got, err = parseFlags(nil, io.Discard)
+	must(t, err)
+	equal(t, "default address", addr, "localhost:8080")
+	equal(t, "defaults", got, Options{Data: "petstore.json", Minute: time.Minute})
 }
 
 func TestFlagValues(t *testing.T) {
@@ -192,12 +188,6 @@ func TestFaultsAtTheStart(t *testing.T) {
 		}
 		expectFault(t, 1, "no!host: no such host", "-addr", "no!host:0")
 	})
-	t.Run("a port that is taken on ::1 alone is taken on localhost", func(t *testing.T) {
-		taken := listenOnIPv6(t)
-		_, port, _ := net.SplitHostPort(taken.Addr().String())
-		expectFault(t, 1, "; choose another address, such as -addr localhost:0\n", "-addr",
-			"localhost:"+port)
-	})
 	t.Run("the demo keys are for loopback addresses", func(t *testing.T) {
 		expectFault(t, 1, "-addr :0 is not a loopback address, and the demo keys are public; "+
 			"pass -keys FILE too\n", "-addr", ":0")
@@ -210,19 +200,16 @@ func TestFaultsAtTheStart(t *testing.T) {
 	})
 }
 
-// listenOnIPv6 listens on a free port of ::1, as another program would.
-func listenOnIPv6(t *testing.T) net.Listener {
-	t.Helper()
-	listener, err := net.Listen("tcp", "[::1]:0")
+func TestLocalhost(t *testing.T) {
+	taken, err := net.Listen("tcp", "[::1]:0") // by another program
 	if err != nil {
 		t.Skip("there is no IPv6 here: ", err)
 	}
-	t.Cleanup(func() { listener.Close() })
-	return listener
-}
-
-func TestLocalhost(t *testing.T) {
-	listenOnIPv6(t).Close()
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	code, printed := runBriefly("-addr", "localhost:"+port)
+	equal(t, "exit code", code, 1)
+	contains(t, "the output", printed, "; choose another address, such as -addr localhost:0\n")
 	for _, addr := range []string{"localhost:0", "LOCALHOST:0"} { // which no resolver needs to know
 		p := startProcess(t, "-addr", addr, "-data=")
 		_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.url, "http://"))
@@ -330,13 +317,6 @@ func TestHostsOfTheDemoKeys(t *testing.T) {
 		contains(t, "the log", s.logged.String(), `GET "//x" 421 wrong_host `)
 		equal(t, "requests left", ratesOf(s.send("GET /pets", "", "Host", "localhost")).left, 4999)
 	})
-	t.Run("the process asks for it", func(t *testing.T) {
-		r, _ := http.NewRequest("GET", startProcess(t, "-data=").url, nil)
-		r.Host = "evil.example"
-		resp, err := http.DefaultClient.Do(r)
-		must(t, err)
-		equal(t, "status", resp.StatusCode, 421)
-	})
 	t.Run("other keys have no such rule", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1)})
 		s.handler = httpServer(s.Server).Handler
@@ -344,16 +324,47 @@ func TestHostsOfTheDemoKeys(t *testing.T) {
 	})
 }
 
-// beginPost sends the header of a request, and returns when the handler waits for its body,
-// aCategory.
-func (p *process) beginPost(t *testing.T) net.Conn {
+// dial sends the begin of a request on a connection, and returns how the response begins.
+func (p *process) dial(t *testing.T, request string) (client net.Conn, response string) {
 	t.Helper()
 	client, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	must(t, err)
-	fmt.Fprintf(client, "POST /categories"+withKey+expecting+"%d\r\n\r\n", len(aCategory))
-	begin := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n"))
+	t.Cleanup(func() { client.Close() })
+	io.WriteString(client, request)
+	begin := make([]byte, len("HTTP/1.1 100"))
 	io.ReadFull(client, begin)
-	equal(t, "begin of the response", string(begin), "HTTP/1.1 100 Continue\r\n\r\n")
+	return client, string(begin)
+}
+
+const (
+	withKey = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: " + testKey + "\r\n"
+	// A client that sends this waits for a go-ahead before it sends its body.
+	expecting = "Expect: 100-continue\r\nContent-Length: "
+)
+
+// A request gets its response without the body that its client still holds back.
+func TestResponseBeforeTheBody(t *testing.T) {
+	p := startProcess(t, "-data=")
+	for rule, test := range map[string]struct{ request, want string }{
+		"no body is needed": {"GET /pets" + withKey + expecting + "9", "200"},
+		"too large":         {"POST /pets" + withKey + expecting + "65537", "413"},
+		"of another type": {
+			"POST /pets" + withKey + "Content-Type: text/plain\r\n" + expecting + "9", "415"},
+		"for another host": {"POST /pets HTTP/1.1\r\nHost: evil.example", "421"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			_, response := p.dial(t, test.request+"\r\n\r\n")
+			equal(t, "response", response, "HTTP/1.1 "+test.want)
+		})
+	}
+}
+
+// beginPost returns when the handler waits for the body of a request, aCategory.
+func (p *process) beginPost(t *testing.T) net.Conn {
+	t.Helper()
+	length := fmt.Sprint(len(aCategory))
+	client, response := p.dial(t, "POST /categories"+withKey+expecting+length+"\r\n\r\n")
+	equal(t, "response", response, "HTTP/1.1 100")
 	return client
 }
 
@@ -374,7 +385,6 @@ func TestSignals(t *testing.T) {
 			path := freshPath(t)
 			p := startProcess(t, "-data", path)
 			client := p.beginPost(t)
-			defer client.Close()
 			p.signalUntilClosed(signal)
 			io.WriteString(client, aCategory)
 			response, _ := io.ReadAll(client)
@@ -386,7 +396,7 @@ func TestSignals(t *testing.T) {
 	}
 	t.Run("a second one ends it at once", func(t *testing.T) {
 		p := startProcess(t, "-data=")
-		defer p.beginPost(t).Close()
+		p.beginPost(t)
 		p.signalUntilClosed(syscall.SIGTERM)
 		go func() { // the first ones may come before it stops catching them
 			for p.Process.Signal(syscall.SIGTERM) == nil {
@@ -418,28 +428,6 @@ func (l pipeListener) Accept() (net.Conn, error) {
 func (l pipeListener) Close() error   { close(l); return nil }
 func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// withDelay runs a test in fake time, on a connection in memory to the real http.Server, with a
-// delay of 8 seconds.
-func withDelay(t *testing.T, test func(s *service, server *http.Server, client net.Conn)) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newService(t, Options{Delay: 8 * time.Second})
-		server, listener := httpServer(s.Server), make(pipeListener)
-		go server.Serve(listener)
-		client, accepted := net.Pipe()
-		listener <- accepted
-		test(s, server, client)
-		client.Close()
-		server.Close()
-		time.Sleep(2 * time.Second) // until all goroutines have noticed
-	})
-}
-
-const (
-	withKey = " HTTP/1.1\r\nHost: localhost\r\nX-API-Key: " + testKey + "\r\n"
-	// A client that sends this waits for a go-ahead before it sends its body.
-	expecting = "Expect: 100-continue\r\nContent-Length: "
-)
-
 func TestTimeouts(t *testing.T) {
 	server := httpServer(newService(t, Options{Delay: 8 * time.Second}).Server)
 	equal(t, "for a request", server.ReadTimeout, 5*time.Second)
@@ -447,54 +435,21 @@ func TestTimeouts(t *testing.T) {
 	equal(t, "between two requests", server.IdleTimeout, time.Minute)
 }
 
-// A request that needs no body, or is refused before it is needed, gets its response although the
-// client still waits for a go-ahead for the body.
-func TestResponseBeforeTheBody(t *testing.T) {
-	for _, test := range []struct {
-		rule, request string
-		status        int
-	}{
-		{"no body is needed", "GET /pets" + withKey + expecting + "9\r\n\r\n", 200},
-		{"too large", "POST /pets" + withKey + expecting + "65537\r\n\r\n", 413},
-		{"too large, and without a wait for the go-ahead",
-			"POST /pets" + withKey + "Content-Length: 65537\r\n\r\n", 413},
-		{"of another type",
-			"POST /pets" + withKey + "Content-Type: text/plain\r\n" + expecting + "9\r\n\r\n", 415},
-	} {
-		t.Run(test.rule, func(t *testing.T) {
-			withDelay(t, func(s *service, _ *http.Server, client net.Conn) {
-				begin := time.Now()
-				go io.WriteString(client, test.request)
-				response, _ := io.ReadAll(client)
-				want := fmt.Sprint("HTTP/1.1 ", test.status)
-				contains(s.t, "the response", string(response), want)
-				equal(s.t, "took", time.Since(begin).Truncate(time.Second), 8*time.Second)
-			})
-		})
-	}
-}
-
 func TestShutdown(t *testing.T) {
-	// expectShutdown expects that a shutdown takes so long. Nobody reads the response, so after its
-	// 8 seconds the handler would wait, until 18 have passed, for a client to take it.
-	expectShutdown := func(t *testing.T, takes time.Duration, log string, client func(net.Conn)) {
-		withDelay(t, func(s *service, server *http.Server, conn net.Conn) {
-			io.WriteString(conn, "PATCH /inventory/1"+withKey+"Content-Length: 2\r\n\r\n{}")
-			synctest.Wait()
-			client(conn)
-			begin := time.Now()
-			shutDown(server, s.options.Logger)
-			equal(s.t, "took", time.Since(begin).Truncate(time.Second), takes)
-			equal(s.t, "log", s.logged.String(), log)
-			response, _ := io.ReadAll(conn)
-			equal(s.t, "response", string(response), "")
-		})
-	}
-	t.Run("cuts off after 10 s what is not finished", func(t *testing.T) {
-		expectShutdown(t, 10*time.Second, "stopping with requests in flight\n", func(net.Conn) {})
-	})
-	// Nor does the Close of an httptest.Server, which waits for the same handlers.
-	t.Run("does not wait for a client that has gone once its body is read", func(t *testing.T) {
-		expectShutdown(t, 0, "", func(c net.Conn) { c.Close() })
+	inFakeTime(t, "cuts off after 10 s what is not finished", func(t *testing.T) {
+		s := newService(t, Options{Delay: 8 * time.Second})
+		server, listener := httpServer(s.Server), make(pipeListener)
+		go server.Serve(listener)
+		client, accepted := net.Pipe()
+		listener <- accepted
+		io.WriteString(client, "GET /pets"+withKey+"\r\n") // and nobody reads the response
+		synctest.Wait()
+		begin := time.Now()
+		shutDown(server, s.options.Logger)
+		equal(t, "took", time.Since(begin), 10*time.Second)
+		equal(t, "log", s.logged.String(), "stopping with requests in flight\n")
+		response, _ := io.ReadAll(client)
+		equal(t, "response", string(response), "")
+		time.Sleep(time.Second) // until all goroutines have noticed
 	})
 }
