@@ -1,23 +1,31 @@
 package main
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestIdempotencyKey(t *testing.T) {
-	const kiwi = `{"name":"Kiwi","categoryId":1}`
-	create := func(s *service, body, key string, header ...string) (location string) {
-		header = append(header, "Idempotency-Key", key)
-		return s.send("POST /pets", body, header...).Header.Get("Location")
+	const kiwi, key = `{"name":"Kiwi","categoryId":1}`, "Idempotency-Key"
+	expectKiwi := func(s *service, id int, header ...string) *reply {
+		s.t.Helper()
+		resp := s.send("POST /pets", kiwi, header...)
+		resp.expect(201, fmt.Sprintf(`{"id":%d,"name":"Kiwi","categoryId":1,
+			"status":"available"}`, id))
+		return resp
 	}
 	t.Run("a repeat gets the first response", func(t *testing.T) {
 		s := newService(t, Options{})
-		equal(t, "Location", create(s, kiwi, "a"), "/pets/6")
-		equal(t, "Location", create(s, kiwi, "a"), "/pets/6")
+		expectKiwi(s, 6, key, "a")
+		s.send("PUT /pets/6", `{"name":"Kea","categoryId":2}`)
+		equal(t, "Location", expectKiwi(s, 6, key, "a").Header.Get("Location"), "/pets/6")
 	})
 	t.Run("another key creates another pet, and so does none", func(t *testing.T) {
 		s := newService(t, Options{})
-		equal(t, "Location", create(s, kiwi, "a"), "/pets/6")
-		equal(t, "Location", create(s, kiwi, "b"), "/pets/7")
-		equal(t, "Location", s.send("POST /pets", kiwi).Header.Get("Location"), "/pets/8")
-		equal(t, "Location", s.send("POST /pets", kiwi).Header.Get("Location"), "/pets/9")
+		expectKiwi(s, 6, key, "a")
+		expectKiwi(s, 7, key, "b")
+		expectKiwi(s, 8)
+		expectKiwi(s, 9)
+		expectKiwi(s, 6, key, "a")
 	})
 }
