@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	minute, later, tries = time.Minute, time.Hour, 100
+	minute, later, tries = time.Minute, time.Hour, []int{7, 100}
 	inTime = synctest.Test
 	isWait = func(got, want time.Duration) bool { return got == want }
 	newServer = httptest.NewTestServer // with a network in memory
