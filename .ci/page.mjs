@@ -44,7 +44,7 @@ const test = base.extend({
 // sendUntil uses the menu of Send.
 async function sendUntil(panel, status) {
   await panel.locator('.more-ways').click()
-  await panel.getByRole('menuitem', { name: `Until ${status}` }).click()
+  await panel.locator('.ways button', { hasText: status }).click()
 }
 const press = (place, name) => place.getByRole('button', { name, exact: true }).click()
 // send sends what a panel holds, and waits for its answer.
@@ -295,7 +295,7 @@ test('every size', async ({ page, server, first }) => {
     expect(overflow, `at ${width} nothing scrolls sideways`).toBeLessThanOrEqual(0)
     // One pixel more is rounding, and only screen readers read what is one pixel wide.
     const cut = await boxes.evaluateAll(all => all.filter(({ scrollWidth, clientWidth }) =>
-      scrollWidth > clientWidth + 1 && clientWidth > 1).map(part => part.outerHTML))
+      scrollWidth > clientWidth + 1 && clientWidth > 1).map(part => part.outerHTML.slice(0, 99)))
     expect(cut, `at ${width} nothing is cut`).toEqual([])
   }
 })
@@ -366,11 +366,8 @@ test('the menu of Send', async ({ page, server }) => {
   const panel = page.locator('#listPets'), more = panel.locator('.more-ways')
   await expect(page.locator('#createPet .more-ways'), 'a POST has none, as it makes a pet each time').toHaveCount(0)
   await more.press('Enter')
-  await expect(panel.getByRole('menuitem'), 'it says what each does')
-    .toHaveText(['Until 429request 61', 'Until 403bans this key'])
-  await page.keyboard.press('ArrowDown')
-  await expect(panel.getByRole('menuitem').last(), 'arrows move in it').toBeFocused()
-  await page.keyboard.press('ArrowDown')
+  await expect(panel.locator('.ways button'), 'it says what each does')
+    .toHaveText(['Until 429 request 61', 'Until 403 bans this key'])
   await page.keyboard.press('Enter')
   await expect(panel.locator('.answer'), 'it runs').toContainText(/request\s[2-9]/)
   await page.locator('.meter').click()

@@ -70,8 +70,8 @@ export function rangeOf({ enum: values, minimum, maximum, minLength, maxLength }
 }
 /** draftOf fills in a trial. @param {Operation} operation @param {Trial} trial @returns {Draft} */
 export function draftOf({ inputs, body }, { parameters = {}, body: change, letters = {}, query, headers }) {
-  const valueOf = ({ name, required, example }) => parameters[name] ?? (required ? example : '')
-  const values = Object.fromEntries(inputs.map(input => [input.name, valueOf(input)]))
+  const values = Object.fromEntries(inputs.map(({ name, required, example }) =>
+    [name, parameters[name] ?? (required ? example : '')]))
   if (!body) return { values, query, headers }
   const fields = { ...examplesOf(body)[0]?.value, ...Object(change) }
   for (const [name, count] of Object.entries(letters)) fields[name] = 'x'.repeat(count)

@@ -7,52 +7,48 @@ import { canBeSent, recall, remember, settings } from './settings.js'
 /** @typedef {import('./description.js').Draft} Draft
  * @typedef {{ field: any, text: string }} Fault of a field, in words unless the answer has them */
 export class Form {
-  /** With a memory, the session keeps the values under this name.
-   * @param {import('./description.js').Operation} operation @param {string} [memory]
-   * @param {() => void} [onRemove] is called when something added has been taken away */
+  query = ''
+  /** @type {Record<string, string>} */
+  headers = {}
+  /** With a memory, the session keeps the values under this name. onRemove is called when something that was
+   * added has been taken away. @param {import('./description.js').Operation} operation */
   constructor(operation, memory, onRemove) {
     this.operation = operation
     this.memory = memory
     this.onRemove = onRemove
-    this.element = el('div', { class: 'inputs' }, ...operation.canSend ? operation.inputs.map(drawField) : [])
+    this.element = el('div', { class: 'inputs under' }, ...operation.canSend ? operation.inputs.map(drawField) : [])
     this.fields = all('[name]', this.element)
     this.remembered = memory && recall('sessionStorage', memory)
   }
   /** @returns {Draft} */
   get draft() {
-    const { query, headers } = this
-    return { values: Object.fromEntries(this.fields.map(({ name, value }) => [name, value])), query, headers }
+    const { fields, query, headers } = this
+    return { values: Object.fromEntries(fields.map(({ name, value }) => [name, value])), query, headers }
   }
-  /** fill takes values for some fields. One that is remembered may have no field any more.
-   * @param {Draft} draft */
-  fill({ values, query, headers }) {
+  /** fill takes values for some fields. One that is remembered may have no field any more. @param {Draft} draft */
+  fill({ values, query = '', headers = {} }) {
     for (const field of this.fields) field.value = values[field.name] ?? field.value
-    this.query = query
-    this.headers = headers
-    this.drawAdded()
+    this.add({ query, headers })
   }
-  drawAdded() {
-    const drawRow = (kind, name, value, remove) => el('div', { class: 'added flex' },
-      el('span', { class: 'box flex' }, el('code', {}, el('b', {}, name), value), Object.assign(button('×', () => {
-        remove()
-        this.drawAdded()
+  // add shows what no field holds, each with a cross that takes it away.
+  add({ query = this.query, headers = this.headers }) {
+    Object.assign(this, { query, headers })
+    const drawRow = (kind, text, rest) => el('div', { class: 'added flex' },
+      el('span', { class: 'box flex' }, el('code', {}, text), Object.assign(button('×', () => {
+        this.add(rest)
         this.onRemove()
-      }, 'remove plain'), { ariaLabel: `Remove ${name}${value}` })), el('small', {}, `${kind} added by the example`))
-    const rows = Object.entries(this.headers ?? {}).map(([name, value]) =>
-      drawRow('header', `${name}: `, value, () => this.dropHeader(name)))
-    if (this.query) rows.push(drawRow('query', '?', this.query, () => { this.query = undefined }))
+      }, 'remove plain'), { ariaLabel: `Remove ${text}` })), el('small', {}, `${kind} added by the example`))
     all('.added', this.element).forEach(row => row.remove())
-    this.element.append(...rows)
+    this.element.append(...Object.entries(headers).map(([name, value]) =>
+      drawRow('header', `${name}: ${value}`, { headers: this.headersWithout(name) })))
+    if (query) this.element.append(drawRow('query', `?${query}`, { query: '' }))
   }
-  dropHeader(name) {
-    const { [name]: dropped, ...others } = this.headers ?? {}
-    this.headers = others
-    this.drawAdded()
+  headersWithout(name) {
+    const { [name]: dropped, ...others } = this.headers
+    return others
   }
   remember() { if (this.memory) remember('sessionStorage', this.memory, this.draft.values) }
-  requestText(key = settings.key, draft = this.draft) {
-    return JSON.stringify(makeRequest(this.operation, draft, key))
-  }
+  requestText(key = settings.key, draft = this.draft) { return JSON.stringify(makeRequest(this.operation, draft, key)) }
   /** findFault returns what keeps the request from being sent. @returns {Fault | undefined} */
   findFault(key) {
     if (!canBeSent(key)) return { field: $('.own'), text: 'A key has only ASCII characters and no spaces.' }
@@ -63,13 +59,13 @@ export class Form {
   }
   /** findRefused returns what a 400 is about: the parameter that begins its message, the path, or the body.
    * @param {import('./client.js').Entry} entry @returns {Fault | undefined} */
-  findRefused({ status, error: { code = '', message = '' } = {} }) {
-    const { inputs, body } = this.operation, named = inputs.find(({ name }) => message.startsWith(name))
-    const parameter = named ?? inputs.find(({ in: location }) => location === 'path')
-    const refused = status === 400 && (code === 'invalid_parameter' ? parameter : body)
-    return refused && { field: this.fields.find(({ name }) => name === refused.name), text: '' }
+  findRefused({ status, error }) {
+    const { code = '', message = '' } = error ?? {}, { inputs, body } = this.operation
+    const named = inputs.find(({ name }) => message.startsWith(name))
+    const refused = code === 'invalid_parameter' ? named ?? inputs.find(input => input.in === 'path') : body
+    return status === 400 && refused && { field: this.fields.find(({ name }) => name === refused.name), text: '' }
   }
-  /** @param {Fault | null | undefined} fault */
+  /** @param {Fault | undefined} fault */
   mark(fault) {
     for (const field of this.fields) {
       field.ariaInvalid = String(field === fault?.field)
@@ -80,13 +76,11 @@ export class Form {
 function drawField(input) {
   const { name, in: location, required, schema, example = '' } = input
   const { enum: options, type, default: preset = '', ...plain } = resolve(schema)
-  const kind = location === 'body' ? 'textarea' : options ? 'select' : 'input'
-  const control = el(kind, { name, spellcheck: 'false' })
-  for (const value of options ? ['', ...options] : [])
-    control.append(el('option', { value }, value || 'not sent'))
+  const control = el(location === 'body' ? 'textarea' : options ? 'select' : 'input', { name, spellcheck: 'false' })
+  for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
   if (type === 'integer') control.inputMode = 'numeric'
   if (location === 'body') control.defaultValue = printJSON(JSON.stringify(examplesOf(input)[0].value))
   else Object.assign(control, required ? { defaultValue: example } : { placeholder: example || preset })
-  return el('label', { class: 'field' }, el('span', {}, el('code', {}, name), required ? ' required' : ''),
+  return el('label', { class: 'field soft' }, el('span', {}, el('code', {}, name), required ? ' required' : ''),
     control, el('small', {}, rangeOf(plain)), el('small')) // the last says why it was not sent
 }

@@ -4,6 +4,7 @@ import { recall, remember } from './settings.js'
  * @type {{ entry: Entry, times: number }[]} each with how many times it came */
 export let requests = recall('sessionStorage', 'requests') ?? []
 export const newRequest = new EventTarget()
+/** @param {Entry} entry */
 const gist = ({ operationId, draft, plan, status }) => JSON.stringify([operationId, draft, plan, status])
 /** @param {Entry} entry */
 export function log(entry) {

@@ -8,7 +8,7 @@ import { recent } from './recent.js'
 import { canBeSent, changes, period, settings } from './settings.js'
 const fill = el('i'), ticks = el('span', { class: 'ticks' }, fill)
 const head = el('strong'), rest = el('span', { class: 'rest' })
-const dots = el('span', { class: 'strikes', role: 'img' }, ...Array.from({ length: strikesToBan }, () => el('i')))
+const dots = el('span', { class: 'strikes flex', role: 'img' }, ...Array.from({ length: strikesToBan }, () => el('i')))
 const meter = $('.meter')
 meter.append(ticks, head, ' ', rest, ' ', dots)
 $('header').after(recent)
@@ -42,7 +42,7 @@ function drawMeter() {
   const { key } = settings, last = reading(key), waiting = isWaiting(key)
   const state = isReachable ? last?.state ?? 'unknown' : 'gone', limit = limitsOf(key).perMinute
   const shown = state === 'unknown' ? { limit, left: limit } : { ...last, left: waiting ? 0 : last?.left }
-  const [first, second] = printState(state, shown), { strikes = 0, left = 0 } = shown
+  const [first, second] = printState(state, shown), { left = 0 } = shown, strikes = last?.strikes ?? 0
   const isUsedUp = waiting || (state === 'open' && !left)
   meter.dataset.level = isUsedUp || state === 'gone' ? 'out' : left / shown.limit <= 0.15 ? 'low' : 'high'
   setText(head, first)

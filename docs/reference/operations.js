@@ -10,7 +10,7 @@ export const drawFields = fields => el('ul', { class: 'fields' }, ...fields.map(
   const preset = 'default' in schema && `default ${schema.default}`
   const notes = [location, typeOf(schema), rangeOf(schema), preset, required && 'required'].filter(Boolean)
   const title = el('div', {}, el('b', {}, el('code', {}, name)), ' ', el('small', {}, notes.join(', ')))
-  return el('li', {}, title, ...prose(description))
+  return el('li', { class: 'over' }, title, ...prose(description))
 }))
 function drawResponse(status, reference) {
   const response = resolve(reference), { schema } = contentOf(response), examples = examplesOf(response)
@@ -21,7 +21,7 @@ function drawResponse(status, reference) {
     .map(field => ({ ...field, required: false }))
   const words = codes.length ? codes : schema ? [schemaName(schema)] : [], about = response.description
   const gist = [...words.flatMap(word => [el('code', {}, word), ' ']), ...codes.length ? [] : inline(about)]
-  return el('details', { class: 'status' }, el('summary', {}, drawStatus(status), el('span', {}, ...gist)),
+  return el('details', { class: 'status over' }, el('summary', {}, drawStatus(status), el('span', {}, ...gist)),
     ...codes.length ? prose(about) : [], ...fields.length ? [drawFields(fields)] : [])
 }
 function drawOperation(operation) {
@@ -29,7 +29,6 @@ function drawOperation(operation) {
   const id = `${operationId}-title`, panel = new Panel(operation, { memory: operationId })
   const more = el('div', { class: 'more' }), parameters = inputs.filter(input => input !== body)
   panels.set(operationId, panel)
-  panel.form.classList.add('beside')
   if (parameters.length) more.append(el('h4', {}, 'Parameters'), drawFields(parameters))
   const { schema } = body ?? {}
   if (body) more.append(el('h4', {}, 'Body ', el('code', {}, schemaName(schema))),
@@ -37,7 +36,7 @@ function drawOperation(operation) {
   const rows = ownStatuses(operation).map(status => drawResponse(status, responses[status]))
   const shared = sharedStatuses.flatMap(status => [drawStatus(status), ' '])
   more.append(el('h4', {}, 'Responses'), ...rows,
-    el('p', { class: 'also' }, 'Any request can also get ', ...shared, link('errors', 'See\xa0Errors')))
+    el('p', { class: 'soft' }, 'Any request can also get ', ...shared, link('errors', 'See\xa0Errors')))
   const title = el('h3', { id }, link(operationId, summary), ...drawLabels(operation))
   const endpoint = el('div', { class: 'endpoint flex' }, drawMethod(method), el('code', {}, path))
   return el('article', { id: operationId, 'aria-labelledby': id, tabindex: '-1' },
@@ -53,8 +52,8 @@ function drawGroup(tag) {
   const drawEndpoint = ({ path, summary }) => [el('code', {}, path), ' ', el('small', {}, summary)]
   const about = el('div', { class: 'about' }, el('h2', {}, ...title()), ...prose(tag.description))
   const intro = el('article', {}, about, drawList('endpoints beside box', drawEndpoint))
-  const section = el('section', { id, class: 'group' }, intro, ...own.map(drawOperation))
+  const section = el('section', { id, class: 'group over' }, intro, ...own.map(drawOperation))
   return { section, entry: [Object.assign(link(id, ...title()), { className: 'title' }),
-    drawList('entries', operation => [el('span', {}, operation.summary), ...drawLabels(operation)])] }
+    drawList('entries', operation => [el('span', { class: 'cut' }, operation.summary), ...drawLabels(operation)])] }
 }
 export const groups = api.tags.filter(tag => tag['x-parent']).map(drawGroup)

@@ -13,7 +13,8 @@ const asFields = headers => Object.entries(headers).map(([name, header]) =>
 const nameUntil = status => `Send until ${status}${status === 403 ? ' (bans this key)' : ''}`
 // drawPlans draws a table of the plans. A demo key is chosen with a press.
 function drawPlans() {
-  const drawRow = kind => cells => el('tr', {}, ...cells.map(cell => el(kind, {}, cell)))
+  const drawRow = kind => cells => el('tr', {}, ...cells.map(cell =>
+    el(kind, { class: kind === 'th' ? 'under soft' : 'under' }, cell)))
   const head = ['Plan', `Per ${period}`, 'Per day', ...demoKeys.length ? ['Demo key'] : []]
   const rows = Object.entries(api.info['x-plans']).map(([plan, limits]) => {
     const demo = demoKeys.find(demo => demo.plan === plan), { perMinute, perDay } = { ...limits, ...demo }
@@ -46,19 +47,19 @@ const tryPaging = () => first.tryOut({ parameters: { limit: '2' } })
 const drawPagingTrial = kind => button('Try two pets per page', tryPaging, kind)
 // drawFirst draws the panel of a first request, and under it what it leads to.
 const drawFirst = () => el('section', { id: 'first', class: 'aside beside' }, el('h2', { class: 'minor' }, heading),
-  first.form, el('ul', { class: 'actions' }, el('li', { class: 'flex' }, drawPagingTrial(), el('small', { class: 'end' }, '/pets?limit=2')),
-    el('li', { class: 'flex' }, link('errors', 'See every error'), el('small', { class: 'end' }, `${codes.length} codes`))),
-  el('p', { class: 'hint' }, 'Ctrl+Enter sends the form you are in, or else the GET on screen.'))
+  first.form, el('ul', { class: 'actions' }, el('li', { class: 'flex over' }, drawPagingTrial(), el('small', { class: 'end' }, '/pets?limit=2')),
+    el('li', { class: 'flex over' }, link('errors', 'See every error'), el('small', { class: 'end' }, `${codes.length} codes`))),
+  el('p', { class: 'hint soft' }, 'Ctrl+Enter sends the form you are in, or else the GET on screen.'))
 // drawErrors draws the codes. The one that is tried or linked is marked, with its panel in or beside its row.
 function drawErrors() {
-  const list = el('ul', { class: 'codes' })
-  function open(error) {
-    const { code, status, trial } = error
-    if (trial) error.panel ??= new Panel(trial.operation, { heading: code, status, example: trial.example })
-    error.panel?.form.classList.add('beside')
+  const list = el('ul', { class: 'codes' }), opened = new Map() // panels, by their codes
+  function open({ code, status, trial }) {
     $('form', list)?.remove()
     for (const row of all('.row', list)) row.ariaCurrent = row.id === code ? 'true' : null
-    if (trial) $(`#${code}`, list).after(error.panel.form)
+    if (!trial) return
+    const { operation, example } = trial
+    if (!opened.has(code)) opened.set(code, new Panel(operation, { heading: code, status, example }))
+    $(`#${code}`, list).after(opened.get(code).form)
   }
   list.append(...codes.map(error => {
     const { code, status, description, trial } = error, what = trial?.example['x-try'] ?? {}
@@ -66,10 +67,11 @@ function drawErrors() {
     const send = button(name, () => {
       history.replaceState(null, '', `#${code}`)
       open(error)
-      error.panel.tryOut(what, status)
+      opened.get(code).tryOut(what, status)
     })
     send.ariaLabel = `${name}: ${code}`
-    return el('li', {}, el('div', { id: code, class: 'row' }, drawStatus(status),
+    send.classList.add('end')
+    return el('li', {}, el('div', { id: code, class: 'row flex over' }, drawStatus(status),
       link(code, el('code', {}, code)), ...trial ? [send] : [], el('p', {}, ...inline(description))))
   }))
   if (wide.matches) open(codes[0])

@@ -3,16 +3,16 @@ import { drawMethod, el, printNumber, react, setText } from './draw.js'
 import { newRequest, requests } from './log.js'
 import './operations.js' // which fills the panels
 import { panels } from './panel.js'
-import { kindOf, nameOf } from './response.js'
-const list = el('ol'), hint = el('p')
-export const recent = el('section', { id: 'recent', class: 'float', popover: '', 'aria-label': 'Recent requests' },
+import { kindOf } from './response.js'
+const list = el('ol'), hint = el('p', { class: 'soft' })
+export const recent = el('section', { id: 'recent', class: 'float box', popover: '', 'aria-label': 'Recent requests' },
   el('h2', { class: 'minor' }, 'Recent requests'), list, hint)
 /** @param {{ entry: import('./client.js').Entry, times: number }} request */
 function drawRow({ entry, times }) {
-  const { operationId, method, target, plan, sentAt } = entry
+  const { operationId, method, target, status, failure, plan, sentAt } = entry
   const row = el('button', { type: 'button', class: 'plain', title: `${plan}, ${sentAt}` },
-    el('b', { class: `cell ${kindOf({ entry })}` }, nameOf(entry)), drawMethod(method), el('code', {}, target),
-    el('small', {}, times > 1 ? `×${printNumber(times)}` : ''), el('small', {}, sentAt))
+    el('b', { class: `pill ${kindOf({ entry })}` }, String(status ?? failure)), drawMethod(method), el('code', { class: 'cut' }, target),
+    el('small', {}, times > 1 ? `×${printNumber(times)}` : ''), el('small', { class: 'end' }, sentAt))
   row.onclick = () => {
     if (recent.popover) recent.hidePopover()
     location.hash = operationId

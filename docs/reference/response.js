@@ -8,9 +8,8 @@ import { base, demoKeys } from './settings.js'
 /** @param {Outcome} outcome */
 export const kindOf = ({ entry: { failure, status }, miss }) =>
   failure === 'stopped' || miss ? 'odd' : status < 400 ? 'good' : 'bad'
-export const nameOf = ({ failure, status }) => failure === 'stopped' ? failure : failure ? 'no response' : status
 const printTook = ms => ms < 1000 ? `${ms}\xa0ms` : `${(ms / 1000).toFixed(1)}\xa0s`
-const drawLine = (head, words, ...ends) => el('div', { class: 'status-line flex' }, head,
+const drawLine = (head, words, ...ends) => el('div', { class: 'status-line flex under soft' }, head,
   ...words.filter(Boolean).map(word => typeof word === 'string' ? el('span', {}, word) : word),
   el('span', { class: 'ends flex end' }, ...ends))
 const drawText = text => text ? [el('p', {}, ...inline(text))] : []
@@ -24,7 +23,7 @@ export function drawExample({ statuses, status, examples, index, canSend, choose
   const body = value === undefined ? '' : JSON.stringify(value), isError = Number(status) >= 400
   const tabs = drawTabs('Example of a response', statuses, name => choose(name, 0))
   markTab(tabs, status)
-  const line = drawLine(el('span', { class: 'label' }, 'Example'), [tabs], ...copyOf('the example', body))
+  const line = drawLine(el('span', {}, 'Example'), [tabs], ...copyOf('the example', body))
   const select = el('select', { 'aria-label': `Example of ${status}` },
     ...examples.map(({ summary }, i) => el('option', { value: i }, summary)))
   select.value = index
@@ -32,13 +31,14 @@ export function drawExample({ statuses, status, examples, index, canSend, choose
   const name = trial?.until ? `Send until ${trial.until}` : `Try ${status}`
   const end = trial && canSend ? button(name, () => tryOut(trial, status), 'quiet')
     : el('small', {}, isError ? 'cannot be provoked here' : '')
-  const caption = el('div', { class: 'caption flex' }, examples.length > 1 ? select : el('span', {}, summary), end)
+  const caption = el('div', { class: 'caption flex under soft' }, examples.length > 1 ? select : el('span', {}, summary), end)
   return [line, ...isError && statuses.length > 1 || examples.length > 1 ? [caption] : [], ...drawBody(body)]
 }
 export const drawRefusal = ({ field, text }) =>
   [drawLine(drawPill('Not sent', 'bad'), []), ...drawText(field.name ? '' : text)] // a field says it itself
 const lost = 'The response was lost. Send again.'
 const unsure = 'The request may have been carried out: list the records before you send it again.'
+/** @param {import('./client.js').Entry} entry */
 function explainFailure({ failure, method }) {
   if (failure === 'gone') return 'The server could not be reached: is it running?'
   const why = { stopped: 'You stopped waiting. ', slow: 'It took more than 30 seconds. ' }[failure] ?? ''
@@ -64,17 +64,15 @@ export function printOutcome(outcome) {
 // Reset is a time for programs; people get it as theirs, too.
 const printHeader = (name, value) => name !== 'X-RateLimit-Reset' ? value
   : `${value} (${new Date(1000 * value).toLocaleTimeString('en-GB')})`
-const drawHeaders = pairs => el('dl', {}, ...pairs.flatMap(([name, value]) =>
+const drawHeaders = pairs => el('dl', { class: 'over soft' }, ...pairs.flatMap(([name, value]) =>
   [el('dt', {}, name), el('dd', {}, printHeader(name, value))]))
 const toKey = () => ($('.own:not([hidden])') ?? $('#key')).focus()
 const drawNoKey = () => el('p', {}, button('Paste your key', toKey),
   ` at the top of the page${demoKeys.length ? ', or choose a demo key' : ''}.`)
 /** drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
- * @param {Outcome & { isRecalled?: boolean }} outcome
- * @param {{ advice: any, turnTo, goTo, toExample: () => void, fill: () => void }} actions */
-export function drawResponse(outcome, { advice, turnTo, goTo, toExample, fill }) {
-  const { entry, count, isRecalled } = outcome
-  const { failure, status, statusText, headers, body, took, sentAt, plan, draft } = entry
+ * @param {Outcome} outcome */
+export function drawResponse(outcome, { isRecalled, advice, turnTo, goTo, toExample, fill }) {
+  const { entry, count } = outcome, { failure, status, statusText, headers, body, took, sentAt, plan, draft } = entry
   const words = [count ? `request\xa0${count}` : took && printTook(took),
     ...isRecalled ? [`sent at ${sentAt}`, plan] : []]
   const text = failure === 'stopped' ? 'Stopped' : failure ? 'No response' : `${status} ${statusText}`
@@ -96,5 +94,5 @@ export function drawResponse(outcome, { advice, turnTo, goTo, toExample, fill })
   const others = headers.filter(([name]) => !described.some(other => other.toLowerCase() === name))
   return [drawLine(head, words, ...ends), advice, ...hint, ...drawText(explainMiss(outcome)), ...drawBody(body),
     drawHeaders(described.map(name => [name, named.get(name)])),
-    el('details', { class: 'others' }, el('summary', {}, 'Other headers'), drawHeaders(others))]
+    el('details', { class: 'others over' }, el('summary', { class: 'soft' }, 'Other headers'), drawHeaders(others))]
 }

@@ -4,34 +4,31 @@ import './operations.js' // which fills the panels
 import { panels } from './panel.js'
 import { recent } from './recent.js'
 import { changes, choose, settings } from './settings.js'
-const root = document.documentElement, button = $('.stage-button')
-const choice = el('select', { class: 'choice', form: '', 'aria-label': 'Operation' },
-  ...[...panels].filter(([, { operation }]) => operation.canSend).map(([value, { operation }]) =>
-    el('option', { value }, operation.summary + (operation.deprecated ? ' (deprecated)' : ''))))
-const stage = el('main', { id: 'stage' }), place = document.createComment('the panel that is on stage')
-const idsOnStage = [...choice.options].map(({ value }) => value)
+const button = $('.stage-button'), stage = el('main', { id: 'stage' }), place = document.createComment('on stage')
+const shown = [...panels].filter(([, { operation }]) => operation.canSend)
+const choice = el('select', { form: '', 'aria-label': 'Operation' }, ...shown.map(([value, { operation }]) =>
+  el('option', { value }, operation.summary + (operation.deprecated ? ' (deprecated)' : ''))))
+const idInAddress = () => location.hash.slice(1)
 function drawStage() {
+  const isOn = settings.stage
   place.replaceWith(...stage.childNodes) // back to where it was
-  const isOn = settings.stage, [, hash] = location.hash.split('#')
-  const id = idsOnStage.includes(hash) ? hash : choice.value
-  root.classList.toggle('stage', isOn)
+  choice.remove()
+  document.documentElement.classList.toggle('stage', isOn)
   button.ariaPressed = String(isOn)
   setText(button, isOn ? 'Leave stage' : 'Stage')
   recent.popover = isOn ? null : 'auto'
-  choice.remove()
   if (!isOn) return
-  const { form, head } = panels.get(id)
-  history.replaceState(null, '', `#${id}`)
-  choice.value = id
+  if (shown.some(([id]) => id === idInAddress())) choice.value = idInAddress()
+  history.replaceState(null, '', `#${choice.value}`)
+  const { form, head } = panels.get(choice.value)
   form.replaceWith(place)
   head.prepend(choice)
   stage.append(form)
 }
 function toggle() {
   choose('stage', !settings.stage)
-  const panel = panels.get(location.hash.slice(1))
-  if (!settings.stage) document.getElementById(location.hash.slice(1))?.scrollIntoView()
-  panel?.sendButton.send.focus({ preventScroll: true })
+  if (!settings.stage) document.getElementById(idInAddress())?.scrollIntoView()
+  panels.get(idInAddress())?.sendButton.focus()
 }
 $('main').after(stage)
 button.onclick = toggle
