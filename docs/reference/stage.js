@@ -4,14 +4,15 @@ import './operations.js' // which fills the panels
 import { panels } from './panel.js'
 import { recent } from './recent.js'
 import { changes, choose, settings } from './settings.js'
-const button = $('.stage-button'), stage = el('main', { id: 'stage' }), place = document.createComment('on stage')
+const button = $('.stage-button'), stage = el('main', { id: 'stage' }, el('h1', { class: 'unseen' }, 'Stage'))
+const place = document.createComment('on stage')
 const shown = [...panels].filter(([, { operation }]) => operation.canSend)
 const choice = el('select', { form: '', 'aria-label': 'Operation' }, ...shown.map(([value, { operation }]) =>
   el('option', { value }, operation.summary + (operation.deprecated ? ' (deprecated)' : ''))))
 const idInAddress = () => location.hash.slice(1)
 function drawStage() {
   const isOn = settings.stage
-  place.replaceWith(...stage.childNodes) // back to where it was
+  place.replaceWith($('form', stage) ?? '') // back to where it was
   choice.remove()
   document.documentElement.classList.toggle('stage', isOn)
   button.ariaPressed = String(isOn)
