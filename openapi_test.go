@@ -439,9 +439,12 @@ func TestFigures(t *testing.T) {
 			}
 		})
 	}
-	for name, p := range theDescription().Info.Plans {
+	for name, p := range plans {
 		t.Run("the plan "+name, func(t *testing.T) {
-			equal(t, "x-plans", plan{p.PerMinute, p.PerDay}, plans[name])
+			described := theDescription().Info.Plans[name]
+			equal(t, "x-plans", plan{described.PerMinute, described.PerDay}, p)
+			row := fmt.Sprintf("| %d | %d | `demo-%s` |", p.perMinute, p.perDay, name)
+			equal(t, "README.md has "+row, strings.Contains(contentOf(t, "README.md"), row), true)
 		})
 	}
 }

@@ -178,42 +178,45 @@ func TestEditedFile(t *testing.T) {
 // A broken file stops the start with an error in one line, and is left as it is.
 func TestBrokenFile(t *testing.T) {
 	const one = `{"categories":[{"id":1,"name":"c"}`
-	tests := map[string]string{ // by content
-		"\ufeff{}":                      "The JSON begins with a byte order mark",
-		"null":                          "The JSON must be a single object.",
-		string(builtInSample[:300]):     "The JSON ends too early",
-		"{\n\"pets\":[\n{\"id\":1,,}]}": "The JSON is malformed on line 3, at byte 9: ',' is not",
-
-		`{"orders":null}`:                     "orders must be an array.",
-		`{"inventory":[]}`:                    `"inventory" is unknown here`,
-		`{"pets":[],"pets":[]}`:               `"pets" appears twice`,
-		`{"lastPetId":-1}`:                    "lastPetId must be from 0 to 4611686018427387904.",
-		`{"lastOrderId":4611686018427387905}`: "lastOrderId must be from 0 to",
-
-		one + `,{"id":0,"name":"d"}]}`:                                       "categories, record 2: id must be from 1 to",
-		one + `,{"id":4611686018427387905,"name":"d"}]}`:                     "categories, record 2: id must be from 1 to 4611686018427387904.",
-		one + `,{"id":1,"name":"d"}]}`:                                       "categories, record 2: id 1 appears twice; give",
-		one + `],"pets":[{"id":2,"name":"p","categoryId":2}]}`:               "pets, record 1: categoryId 2 does not exist",
-		one + `],"pets":[{"id":2,"name":"p","categoryId":1,"quantity":-1}]}`: "pets, record 1: quantity must be from 0",
-		`{"orders":[{"id":1},{"id":2,"petId":9}]}`:                           "orders, record 2: petId 9 does not exist",
-
+	type test struct{ content, want string }
+	tests := []test{
+		{"\ufeff{}", "The JSON begins with a byte order mark"},
+		{"null", "The JSON must be a single object."},
+		{string(builtInSample[:300]), "The JSON ends too early"},
+		{"{\n\"pets\":[\n{\"id\":1,,}]}", "The JSON is malformed on line 3, at byte 9: ',' is not"},
+		{`{"orders":null}`, "orders must be an array."},
+		{`{"inventory":[]}`, `"inventory" is unknown here`},
+		{`{"pets":[],"pets":[]}`, `"pets" appears twice`},
+		{`{"lastPetId":-1}`, "lastPetId must be from 0 to 4611686018427387904."},
+		{`{"lastOrderId":4611686018427387905}`, "lastOrderId must be from 0 to"},
+		{one + `,{"id":0,"name":"d"}]}`, "categories, record 2: id must be from 1 to"},
+		{one + `,{"id":4611686018427387905,"name":"d"}]}`,
+			"categories, record 2: id must be from 1 to 4611686018427387904."},
+		{one + `,{"id":1,"name":"d"}]}`,
+			"categories, record 2: id 1 appears twice; give each record its own."},
+		{one + `],"pets":[{"id":2,"name":"p","categoryId":2}]}`,
+			"pets, record 1: categoryId 2 does not exist"},
+		{one + `],"pets":[{"id":2,"name":"p","categoryId":1,"quantity":-1}]}`,
+			"pets, record 1: quantity must be from 0"},
+		{`{"orders":[{"id":1},{"id":2,"petId":9}]}`, "orders, record 2: petId 9 does not exist"},
 		// An id that is missing is told before other faults.
-		`{"categories":[{"name":5}]}`: "categories, record 1: id is missing; it must",
-		`{"pets":[{}]}`:               "pets, record 1: id is missing; it must",
-		`{"orders":[{"petId":9}]}`:    "orders, record 1: id is missing; it must",
+		{`{"categories":[{"name":5}]}`, "categories, record 1: id is missing; it must"},
+		{`{"pets":[{}]}`, "pets, record 1: id is missing; it must"},
+		{`{"orders":[{"petId":9}]}`, "orders, record 1: id is missing; it must"},
 	}
 	for _, record := range []string{`null`, `{"id":1,"name":5}`, `{"name":"c","color":1}`,
 		`{"name":"c","name":"c"}`} { // is told in the words that a body gets
 		message := newService(t, Options{}).send("POST /categories", record).err().Message
-		tests[`{"categories":[`+record+`]}`] = "categories, record 1: " + message
+		tests = append(tests, test{`{"categories":[` + record + `]}`,
+			"categories, record 1: " + message})
 	}
-	for content, want := range tests {
-		t.Run(want, func(t *testing.T) {
-			path := writeFile(t, freshPath(t), content)
+	for _, test := range tests {
+		t.Run(test.want, func(t *testing.T) {
+			path := writeFile(t, freshPath(t), test.content)
 			_, err := New(Options{Data: path})
-			contains(t, "the error", fmt.Sprint(err), path+": "+want)
+			contains(t, "the error", fmt.Sprint(err), path+": "+test.want)
 			equal(t, "line breaks", strings.Count(fmt.Sprint(err), "\n"), 0)
-			equal(t, "the file", contentOf(t, path), content)
+			equal(t, "the file", contentOf(t, path), test.content)
 		})
 	}
 }
