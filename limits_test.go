@@ -11,14 +11,6 @@ import (
 	"unsafe"
 )
 
-func TestPlans(t *testing.T) {
-	got, err := parseKeys([]byte(demoKeys))
-	must(t, err)
-	want := map[string]plan{"demo-free": {60, 1000}, "demo-pro": {300, 10_000},
-		"demo-business": {1000, 100_000}, "demo-enterprise": {5000, 1_000_000}}
-	equal(t, "limits of the demo keys", got, want)
-}
-
 // rates are what a response says of the limits. Its times are in seconds from now; since now is cut
 // to a second, reset may be one more than retry.
 type rates struct{ status, limit, left, reset, retry int }
