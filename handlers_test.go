@@ -279,12 +279,18 @@ func TestHEAD(t *testing.T) {
 // Who makes a request in process may leave out what net/http fills in.
 func TestRequestInProcess(t *testing.T) {
 	s := newService(t, Options{})
-	r := &http.Request{URL: new(url.URL)}
-	equal(t, "body", s.sendRequest(r).body, s.send("GET /", "").body)
-	equal(t, "path of the caller's request", r.URL.Path, "")
-	r = &http.Request{URL: &url.URL{Path: "/pets"}, Header: http.Header{"X-Api-Key": {testKey}}}
-	equal(t, "status without a method", s.sendRequest(r).StatusCode, 200)
-	r.Method = "POST"
+	page := s.send("GET /", "").body
+	for _, r := range []*http.Request{
+		{URL: &url.URL{Path: "/"}, Body: http.NoBody},                  // a GET
+		{Method: "GET", URL: new(url.URL), Body: http.NoBody},          // of /
+		{Method: "GET", URL: &url.URL{Path: "/"}}, {URL: new(url.URL)}, // without a body
+	} {
+		before := *r.URL
+		equal(t, "body", s.sendRequest(r).body, page)
+		equal(t, "the caller's URL", *r.URL, before)
+	}
+	r := &http.Request{Method: "POST", URL: &url.URL{Path: "/pets"}, Header: http.Header{}}
+	r.Header.Set("X-API-Key", testKey)
 	s.sendRequest(r).expectError("malformed_json", "The JSON is empty")
 	r.URL.Path = "pets"
 	s.sendRequest(r).expectError("not_found", "This path does not exist")
