@@ -42,7 +42,7 @@ async function check(t, { flags, calls, waits = [], options: { key, backoff = 0.
     assert.equal(await end(client, ...request.split(' '), message), want)
   const now = performance.now()
   assert.deepEqual(await server.stop(), calls.flatMap(([request, outcomes]) =>
-    outcomes.map(outcome => (outcome.startsWith('GET') ? outcome : `${request} ${outcome}`))))
+    outcomes.map(outcome => `${request} ${outcome}`.replace(/LIST (.*\?)\S* /, 'GET $1'))))
   assert(now - server.times.at(-1) < 900, 'waited after the last try')
   near(server, waits)
 }
