@@ -21,9 +21,9 @@ export default class Client {
   constructor(url, { key = 'demo-free', timeout = 5000, tries = 5, backoff = 500, maxWait = 600_000 } = {}) {
     // delay decides whether a request is sent again (not if it returns 0), and when.
     const delay = ({ attemptCount, error, retryAfter }) => {
-      const { method, signal, context } = error.options
+      const { method, context } = error.options
       if (!isResponse(error)) context.lost = true
-      if (attemptCount === tries || signal?.aborted) return 0
+      if (attemptCount === tries) return 0
       if (isResponse(error) && retryAfter) return retryAfter <= maxWait ? retryAfter : 0 // it was not carried out
       const refused = isResponse(error) && error.response.statusCode < 500
       if (refused || method === 'POST' || method === 'PATCH') return 0
