@@ -195,6 +195,8 @@ func TestClient(t *testing.T) {
 		s.call("GET /categories/99", "404 not_found: No category ", 0, 0)
 		s.call("PUT /categories", "405 method_not_allowed: This path ", 0, 0)
 		s.call("DELETE /categories/1", "409 in_use: Pet 1 ", 0, 0)
+		s.use("nobody", "")
+		s.call("GET /pets", "401 unauthorized: ", 0, 0)
 	})
 	row(t, "a first DELETE that finds nothing is an error", none, func(s *service) {
 		s.call("DELETE /categories/4", "done", 0, 0)
@@ -322,6 +324,8 @@ func TestClient(t *testing.T) {
 	row(t, "a cancelled request ends at once", faults{Delay: 8 * second}, func(s *service) {
 		s.call("GET /pets", "cancelled", 0, second/2)
 		s.call("POST /categories", "cancelled", 0, second/2)
+		s.serve(faults{Delay: 8 * second, Slow: "2-2/2", Drop: "1/2"}) // the second try is late
+		s.call("GET /pets", "cancelled", 0, backoff[0], second/2-backoff[0])
 	})
 	zoo := faults{Sample: "zoo.json"}
 	row(t, "lists four pages and more, each record once and in order", zoo, func(s *service) {
@@ -352,12 +356,13 @@ func TestClient(t *testing.T) {
 			took := make([]time.Duration, 8)
 			for i := range took {
 				callers.Go(func() {
-					time.Sleep(time.Duration(i) * second / 10)
-					begin, body := time.Now(), fmt.Sprintf(`{"name":"Number %d"}`, i)
-					ended := call(s.Context(), s.client, "POST", "/categories", body)
+					time.Sleep(time.Duration(i/4) * second * 3 / 4) // four call during the wait
+					begin, path := time.Now(), fmt.Sprint("/categories/", i+1)
+					ended := call(s.Context(), s.client, "GET", path, "")
 					took[i] = time.Since(begin)
-					if !strings.Contains(ended, body[1:]) {
-						s.Errorf("a caller got %s, want %s", ended, body)
+					want := []string{`done {"id":%d,`, "404 not_found: No category has the id %d;"}
+					if !strings.HasPrefix(ended, fmt.Sprintf(want[i/4], i+1)) {
+						s.Errorf("the caller of %s got %s", path, ended)
 					}
 				})
 			}
