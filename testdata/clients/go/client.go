@@ -105,15 +105,12 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	ok := resp.StatusCode < 300
-	if ok && json.Valid(content) || resp.StatusCode == http.StatusNoContent {
+	if resp.StatusCode == 204 || resp.StatusCode < 300 && json.Valid(content) {
 		return content, resp.Header, nil
 	}
 	apiErr := &APIError{Status: resp.StatusCode, Message: "The response is not the API's."}
-	if !ok {
-		json.Unmarshal(content, apiErr)
-	}
-	// Of more than 31 bits, the largest, and 0 of no number.
+	json.Unmarshal(content, apiErr) // changes nothing if that is not JSON
+	// Of a number beyond 31 bits, this returns the largest, and 0 of what is not a number.
 	seconds, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
 	apiErr.RetryAfter = time.Duration(seconds) * time.Second
 	return nil, resp.Header, apiErr

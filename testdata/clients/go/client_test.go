@@ -81,9 +81,8 @@ type service struct {
 }
 
 type request struct {
-	path, query, body string
-	from              string // the client's end of the connection
-	time              time.Time
+	path, query, body, from string // from is the client's end of the connection
+	time                    time.Time
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
