@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Client, { APIError, NoResponse } from './client.mjs'
 import petstore from './petstore.mjs'
 
-const bodies = { POST: { name: 'Käuze' }, PUT: { name: 'Käuze' }, PATCH: { quantity: 5 } }
+const name = 'Käuze 9007199254740993', bodies = { POST: { name }, PUT: { name }, PATCH: { quantity: 5 } }
 const minute = ['-minute', '3s', '-keys', 'keys.json']
 setTimeout(() => process.exit(1), 45_000).unref() // though a client still waits, for a day perhaps
 chmodSync('zoo.json', 0o444) // as a data file, it cannot be saved
@@ -73,16 +73,18 @@ async function cancel(client) {
   assert(milliseconds < 2500, `ended after ${milliseconds} ms`)
 }
 
+const row = (rule, f) => it(rule, { timeout: 30_000 }, f)
+
 describe('a client', { concurrency: 8 }, () => {
-  for (const row of JSON.parse(readFileSync('rows.json'))) it(row.rule, { timeout: 30_000 }, t => check(t, row))
-  it('a response that is not JSON is an error of the client', async t => {
+  for (const data of JSON.parse(readFileSync('rows.json'))) row(data.rule, t => check(t, data))
+  row('a response that is not JSON is an error of the client', async t => {
     const [url, methods] = await serve(t, (response, count) =>
       response.writeHead(count === 1 ? 200 : 502).end('<html>'))
     assert.equal(await end(new Client(url), 'GET', '/pets'), '200 undefined')
     assert.equal(await end(new Client(url), 'POST', '/pets'), '502 undefined')
     assert.deepEqual(methods, ['GET', 'POST'])
   })
-  it('a body that is cut off is an error of the client', async t => {
+  row('a body that is cut off is an error of the client', async t => {
     const [url, methods] = await serve(t, (response, count) => {
       response.writeHead(200, { 'Content-Length': 9 })
       if (count === 2) response.end('["whole"]')
@@ -95,7 +97,7 @@ describe('a client', { concurrency: 8 }, () => {
     assert.equal(await end(new Client('http://127.0.0.1:1'), 'POST', '/categories'), 'no response')
     assert.deepEqual(methods, ['GET', 'GET', 'POST', 'POST'])
   })
-  it('waits for the end of a ban, and asks nothing meanwhile', async t => {
+  row('waits for the end of a ban, and asks nothing meanwhile', async t => {
     const [client, server] = await start(t, minute, { key: 'minute' })
     const impatient = () => fetch(`${server.url}/pets`, { headers: { 'X-API-Key': 'minute' } })
     while ((await impatient()).status !== 403) await sleep(20)
@@ -104,21 +106,21 @@ describe('a client', { concurrency: 8 }, () => {
     assert.deepEqual((await server.stop()).slice(length), ['GET /pets 403 key_banned', 'GET /pets 200'])
     near(server, [14])
   })
-  it('a cancelled wait ends at once', async t => {
+  row('a cancelled wait ends at once', async t => {
     const [client, server] = await start(t, minute, { key: 'minute', backoff: 4000 })
     for (let i = 0; i < 3; i++) await client.call('GET', '/pets')
     await cancel(client)
     await sleep(3500) // in which a client that goes on would ask again
     assert.deepEqual((await server.stop()).slice(3), ['GET /pets 429 rate_limited'])
   })
-  it('a cancelled request ends at once', async t => {
+  row('a cancelled request ends at once', async t => {
     const [client, server] = await start(t, ['-delay', '4s'], { timeout: 30_000, backoff: 4000 })
     const another = client.call('GET', '/categories')
     await cancel(client)
     assert.equal((await another).length, 4)
     assert.deepEqual(await server.stop(), ['GET /pets 200', 'GET /categories 200'])
   })
-  it('follows the next link under another base path', async t => {
+  row('follows the next link under another base path', async t => {
     const server = await petstore(t)
     const [base] = await serve(t, async (response, _, url) => {
       const path = url.replace(/^\/petstore\//, '/')
@@ -129,7 +131,7 @@ describe('a client', { concurrency: 8 }, () => {
     assert.equal(await end(new Client(`${base}/petstore`), 'LIST', '/pets?limit=2'), '1 2 3 4 5')
     assert.deepEqual(await server.stop(), ['', 'after=2&', 'after=4&'].map(after => `GET /pets?${after}limit=2 200`))
   })
-  it('eight callers share one client, and none waits for another', async t => {
+  row('eight callers share one client, and none waits for another', async t => {
     const flags = ['-delay', '8s', '-slow', '1/1000000', '-fail', '2-7/1000000'] // A is late, and six others fail
     const [client, server] = await start(t, flags), begin = performance.now()
     const put = async (name, after) => (await sleep(after), (await client.call('PUT', '/categories/1', { name })).name)
