@@ -317,7 +317,11 @@ func TestClient(t *testing.T) {
 		s.use("minute", "")
 		s.call("GET /pets", "done", 0, 5*minute, 0)
 	})
-	row(t, "a cancelled wait ends at once", faults{Fail: "1/1"}, func(s *service) {
+	row(t, "a cancelled wait ends at once", none, func(s *service) {
+		s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "5")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
 		s.call("POST /categories", "cancelled", 0, second/2)
 	})
 	row(t, "a cancelled request ends at once", faults{Delay: 8 * second}, func(s *service) {
