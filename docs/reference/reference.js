@@ -46,6 +46,7 @@ function markSection() {
 }
 addEventListener('hashchange', () => all(':target .aside, :target form').forEach(box => box.scrollTo(0, 0)))
 for (const event of ['load', 'hashchange', 'scroll']) addEventListener(event, () => setTimeout(markSection))
+changes.addEventListener('stage', () => setTimeout(markSection))
 /** findForm returns the form that has the focus, or that of the section. */
 const findForm = () => document.activeElement.closest('form')
   ?? $('#stage form') ?? $('form', section.closest('article') ?? section)
