@@ -1,19 +1,17 @@
 // Makes a request of a draft, and sends it once or until a status comes. Nothing here draws.
 import { checkServer, lose, measure, planOf, second, strikesToBan } from './limits.js'
 import { base } from './settings.js'
-/** @typedef {import('./description.js').Operation} Operation
- * @typedef {import('./description.js').Draft} Draft
- * @typedef {{ method: string, target: string, url: string, headers: Record<string, string>, body?: string }}
- *   PlainRequest
+/** @import { Draft, Operation } from './description.js'
+ * @typedef {{ method: string, target: string, url: string, headers: Record<string, string>, body?: string }} Request
  * @typedef {{ operationId: string, draft: Draft, method: string, target: string, plan: string, sentAt: string,
  *   failure?: 'stopped' | 'slow' | 'gone' | 'lost', status?: number, statusText?: string,
- *   headers?: [string, string][], body?: string, error?: { code: string, message: string }, took?: number,
- *   retryAt?: number, reading?: import('./limits.js').Reading | null }} Entry a request, and what came of it:
- *   a failure, or all from its status to the reading
+ *   headers?: [string, string][], body?: string, error?: { code?: string, message?: string }, took?: number,
+ *   retryAt?: number, reading?: import('./limits.js').Reading }} Entry a request, and what came of it: a failure, or
+ *   all from its status to the reading
  * @typedef {{ entry: Entry, count?: number, windows?: number, wanted?: number,
- *   miss?: 'other' | 'stopped' | 'windows' | 'ban' | 'fault' }} Outcome of one request, or of several: the
- *   last one, and why the status that was wanted did not come */
-/** @param {Operation} operation @param {Draft} draft @param {string} key @returns {PlainRequest} */
+ *   miss?: 'other' | 'stopped' | 'windows' | 'ban' | 'fault' }} Outcome of one request, or of the last of several,
+ *   with the reason why the status that was wanted did not come */
+/** @param {Operation} operation @param {Draft} draft @param {string} key @returns {Request} */
 export function makeRequest({ path, method, inputs }, draft, key) {
   const query = new URLSearchParams(draft.query), headers = key ? { Authorization: `Bearer ${key}` } : {}
   let target = path
@@ -28,11 +26,9 @@ export function makeRequest({ path, method, inputs }, draft, key) {
   return { method, target, url: base + target, headers, body: draft.values.body }
 }
 function errorIn(body) {
-  try { return JSON.parse(body) } catch { return {} }
+  try { return Object(JSON.parse(body)) } catch { return {} }
 }
-/** send makes an entry: all of it, and only here.
- * @param {Operation} operation @param {Draft} draft @param {string} key @param {AbortSignal} stop
- * @returns {Promise<Entry>} */
+/** send makes an entry: all of it, and only here. @param {AbortSignal} stop @returns {Promise<Entry>} */
 export async function send(operation, draft, key, stop) {
   const { target, url, ...options } = makeRequest(operation, draft, key), { method } = options
   const own = draft.headers?.Authorization, plan = own ? 'Unknown key' : planOf(key)
@@ -43,7 +39,7 @@ export async function send(operation, draft, key, stop) {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(30_000)])
     const response = await fetch(url, { ...options, cache: 'no-store', credentials: 'omit', signal })
     const { status, statusText, headers } = response, body = await response.text()
-    const { code, message } = Object(status < 400 ? {} : errorIn(body)), wait = Number(headers.get('Retry-After'))
+    const { code, message } = status < 400 ? {} : errorIn(body), wait = Number(headers.get('Retry-After'))
     return { ...sent, status, statusText, headers: [...headers], body, error: { code, message },
       took: Math.max(1, Date.now() - start), retryAt: wait && Date.now() + 1000 * wait,
       reading: measure(counted, headers, code) }
@@ -57,9 +53,7 @@ export async function send(operation, draft, key, stop) {
 const pause = (ms, signal) => new Promise(resolve => { setTimeout(signal.onabort = resolve, ms) })
 /** repeat sends until the status or another refusal comes, or it is stopped. It counts again in each new
  * window, of which it takes two. Once the key is refused, it is a strike each second of the limits.
- * @param {() => Promise<Entry>} sendOnce
- * @param {{ until: number, signal: AbortSignal, show: (outcome: Outcome) => void }} options
- * @returns {Promise<Outcome>} */
+ * @param {() => Promise<Entry>} sendOnce @returns {Promise<Outcome>} */
 export async function repeat(sendOnce, { until, signal, show }) {
   for (let count = 1, refusals = 0, windows = 0, last = null; ; count++) {
     const entry = await sendOnce(), { status, reading } = entry

@@ -45,7 +45,7 @@ export function printJSON(text) {
 }
 export const drawJSON = text => el('pre', { class: 'json' }, ...drawLines(printJSON(text)))
 /** drawSample returns the code of a request, and how to draw it anew. One's own key is copied, but not shown.
- * @param {(key: string) => import('./client.js').PlainRequest} requestWith */
+ * @param {(key: string) => import('./client.js').Request} requestWith */
 export function drawSample(requestWith) {
   const codeFor = key => (samples[settings.language] ?? samples.curl)(requestWith(key || 'KEY'))
   const shorten = code => code.replace(/x{99,}/g, letters => `x… (${printNumber(letters.length)} letters)`)

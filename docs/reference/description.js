@@ -1,17 +1,17 @@
 // Reads the OpenAPI description. Nothing here touches the page or the network.
 import description from '../openapi.json' with { type: 'json' }
-/** @typedef {{ name: string, in: string, required?: boolean, example?: string, schema: any,
- *   description?: string, content?: any }} Input a parameter, or the body
+/** @typedef {{ name: string, in: string, required?: boolean, example?: string, schema: any, description?: string,
+ *   content?: any }} Input a parameter, or the body
  * @typedef {{ operationId: string, method: string, path: string, summary: string, description: string,
  *   tags: string[], inputs: Input[], body?: Input, responses: Record<string, any>, canSend: boolean,
  *   deprecated?: boolean, 'x-stability'?: string }} Operation
  * @typedef {{ parameters?: Record<string, string>, body?: object | string, letters?: Record<string, number>,
- *   query?: string, headers?: Record<string, string>, until?: number }} Trial what provokes a response: an
- *   x-try changes parameters of a valid request and fields of its body (null leaves one out, letters make
- *   one long), or has a whole body; it adds a query or headers, and may have to be sent until a status comes
+ *   query?: string, headers?: Record<string, string>, until?: number }} Trial an x-try: it changes parameters of a
+ *   valid request and fields of its body (null leaves one out, letters make one long), or has a whole body, adds a
+ *   query or headers, and may have to be sent until a status comes
  * @typedef {{ summary: string, value: any, 'x-try'?: Trial }} Example
- * @typedef {{ values: Record<string, string>, query?: string, headers?: Record<string, string> }} Draft what
- *   is filled in for a request: values of its fields, and what a trial adds that no field holds */
+ * @typedef {{ values: Record<string, string>, query?: string, headers?: Record<string, string> }} Draft what is filled
+ *   in for a request: values of its fields, and what a trial adds that no field holds */
 /** @type {any} */
 export const api = description
 /** resolve follows $ref. @returns {any} */

@@ -4,14 +4,14 @@ import { printJSON } from './code.js'
 import { examplesOf, rangeOf, resolve } from './description.js'
 import { $, all, button, el, setText } from './draw.js'
 import { canBeSent, recall, remember, settings } from './settings.js'
-/** @typedef {import('./description.js').Draft} Draft
+/** @import { Draft, Operation } from './description.js'
  * @typedef {{ field: any, text: string }} Fault of a field, in words unless the answer has them */
 export class Form {
   query = ''
   /** @type {Record<string, string>} */
   headers = {}
   /** With a memory, the session keeps the values under this name. onRemove is called when something that was
-   * added has been taken away. @param {import('./description.js').Operation} operation */
+   * added has been taken away. @param {Operation} operation */
   constructor(operation, memory, onRemove) {
     this.operation = operation
     this.memory = memory

@@ -3,10 +3,9 @@
 import { api, limitHeaders } from './description.js'
 import { capitalize } from './draw.js'
 import { base, demoKeys, demoOf, minute, openChannel, recall, remember } from './settings.js'
-/** @typedef {{ limit: number, left: number, state: 'open' | 'wait' | 'banned' | 'unauthorized' | 'unsure',
- *   at: number, until: number, minuteEnd: number, strikes: number, struck?: number }} Reading what the last
- *   response with a key told, and when; all is refused in the states "wait" and "banned", and the strikes
- *   are those that this browser has seen, since no header tells them */
+/** @typedef {{ limit: number, left: number, state: 'open' | 'wait' | 'banned' | 'unauthorized' | 'unsure', at: number,
+ *   until: number, minuteEnd: number, strikes: number, struck?: number }} Reading what the last response with a key
+ *   told, and when; the strikes are those that this browser has seen, since no header tells them */
 export const strikesToBan = 10, second = minute * 1000 / 60 // one of the limits, in milliseconds
 export const limitsOf = key => ({ ...api.info['x-plans'][demoOf(key)?.plan], ...demoOf(key) })
 export const planOf = key => demoOf(key) ? capitalize(demoOf(key).plan) : key ? 'Your key' : 'No key'
@@ -34,8 +33,7 @@ export function reading(key) {
 }
 export const isWaiting = key => isReachable && ['wait', 'banned'].includes(reading(key)?.state)
 /** measure returns the reading of a response, which is null if it says nothing of limits.
- * @param {string} key @param {Headers} headers @param {string} [code] of an error
- * @returns {Reading | null} */
+ * @param {string} key @param {Headers} headers @param {string} [code] of an error @returns {Reading | null} */
 export function measure(key, headers, code) {
   const [limit, left, reset, wait] = [...limitHeaders, 'Retry-After'].map(name => Number(headers.get(name)))
   if (!limit) return null
@@ -48,8 +46,8 @@ export function measure(key, headers, code) {
   const minuteEnd = isMinute ? until : sameMinute ? before.minuteEnd : now + minute * 1000
   // A refusal is a strike, unless it comes within a second of the strike before it.
   const isStrike = state === 'wait' && !(now - before.struck < second), struck = isStrike ? now : before.struck
-  const most = state === 'banned' ? strikesToBan : strikesToBan - 1
-  const strikes = state === 'banned' ? most : Math.min((sameMinute ? before.strikes : 0) + Number(isStrike), most)
+  const counted = Math.min((sameMinute ? before.strikes : 0) + Number(isStrike), strikesToBan - 1)
+  const strikes = state === 'banned' ? strikesToBan : counted
   const news = { limit, left, state, at: now, until, minuteEnd, strikes, struck }
   tell(key, news)
   return news

@@ -1,6 +1,6 @@
 // The recent requests, of which equal ones in a row are one. The session keeps them for a reload.
 import { recall, remember } from './settings.js'
-/** @typedef {import('./client.js').Entry} Entry
+/** @import { Entry } from './client.js'
  * @type {{ entry: Entry, times: number }[]} each with how many times it came */
 export let requests = recall('sessionStorage', 'requests') ?? []
 export const newRequest = new EventTarget()

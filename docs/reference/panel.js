@@ -11,10 +11,11 @@ import { drawExample, drawRefusal, drawResponse, kindOf, printOutcome } from './
 import { hasGoneOn, reveal } from './scroll.js'
 import { SendButton } from './send.js'
 import { changes, period, settings } from './settings.js'
-/** @typedef {{ kind: 'example' | 'answered' | 'refused', request: string, status?: string, index?: number,
- *   outcome?: import('./client.js').Outcome, isRecalled?: boolean, fault?: import('./form.js').Fault }} Shown what
- *   the answer shows, with the text of the request that it is for: an example of a status, what came of the
- *   request, now or in the log, or why it was not sent
+/** @import { Draft, Example, Operation, Trial } from './description.js'
+ * @import { Entry, Outcome } from './client.js'
+ * @typedef {{ kind: 'example' | 'answered' | 'refused', request: string, status?: string, index?: number,
+ *   outcome?: Outcome, isRecalled?: boolean, fault?: import('./form.js').Fault }} Shown the text of a request, and what
+ *   the answer shows for it: an example of a status, what came, now or in the log, or why it was not sent
  * @typedef {{ stop: AbortController, begun: number, patience: number, since: number }} Sending what it waits for
  *   since then; what was shown before stays, and is marked after a while */
 const late = 400, lateInRun = 2000 // milliseconds without a response; a run makes pauses
@@ -31,9 +32,8 @@ export class Panel {
   notice = el('span', { class: 'notice' }) // how long it waits, or that what is shown is for another request
   advice = el('p') // when to send again
   /** A panel begins with the example of its first status or, with a heading, with one of an error.
-   * @param {import('./description.js').Operation} operation
-   * @param {{ label?: string, memory?: string, heading?: string, status?: string,
-   *   example?: import('./description.js').Example }} options */
+   * @param {Operation} operation @param {{ label?: string, memory?: string, heading?: string, status?: string,
+   *   example?: Example }} options */
   constructor(operation, { label = 'Try it', memory, heading = '', status, example } = {}) {
     const { method, summary, canSend } = operation, name = `${heading || label}: ${summary}`
     this.operation = operation
@@ -72,7 +72,7 @@ export class Panel {
   showExample(status, index = 0) {
     this.show({ kind: 'example', request: this.exampleRequest, status, index })
   }
-  /** @param {import('./description.js').Draft} draft */
+  /** @param {Draft} draft */
   fill(draft) {
     this.fields.fill(draft)
     this.update()
@@ -91,8 +91,7 @@ export class Panel {
     this.drawAnswer()
     this.render()
   }
-  /** recall shows a response of the log. The form stays as it is; the answer offers to fill it in.
-   * @param {import('./client.js').Entry} entry */
+  /** recall shows a response of the log. The form stays; the answer offers to fill it in. @param {Entry} entry */
   recall(entry) {
     if (this.sending) return
     const request = this.fields.requestText(undefined, entry.draft)
@@ -105,7 +104,7 @@ export class Panel {
     else if (performance.now() - this.sending.begun > late) this.stop()
   }
   stop() { this.sending?.stop.abort() }
-  /** tryOut sends a trial, which is to bring a status. @param {import('./description.js').Trial} trial */
+  /** tryOut sends a trial, which is to bring a status. @param {Trial} trial */
   tryOut(trial, status) {
     if (this.sending) return
     this.fill(draftOf(this.operation, trial))
@@ -137,7 +136,7 @@ export class Panel {
     }
     this.render()
     if (until) reveal(this, true)
-    /** @type {import('./client.js').Outcome} */
+    /** @type {Outcome} */
     const outcome = until ? await repeat(sendOnce, { until, signal, show }) : { entry: await sendOnce() }
     clearInterval(timer)
     if (wanted && !until && outcome.entry.status !== wanted) Object.assign(outcome, { wanted, miss: 'other' })
@@ -165,7 +164,7 @@ export class Panel {
     this.fields.mark(isStale || sending ? undefined : fault ?? (outcome && this.fields.findRefused(outcome.entry)))
     this.drawAdvice(isStale ? undefined : outcome?.entry)
   }
-  /** @param {import('./client.js').Entry} [entry] that was answered, if it is for this request */
+  /** @param {Entry} [entry] that was answered, if it is for this request */
   drawAdvice(entry) {
     const left = remaining(entry?.retryAt ?? 0), isStrike = entry?.status === 429 && isWaiting(settings.key)
     const advice = left > 0 ? `Wait ${printDuration(left)}, then send again.` : 'You can send again.'

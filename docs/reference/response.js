@@ -4,7 +4,7 @@ import { headerNames, operationAt, operations } from './description.js'
 import { $, button, drawPill, drawTabs, el, inline, link, markTab } from './draw.js'
 import { limitsOf } from './limits.js'
 import { base, demoKeys } from './settings.js'
-/** @typedef {import('./client.js').Outcome} Outcome */
+/** @import { Entry, Outcome } from './client.js' */
 /** @param {Outcome} outcome */
 export const kindOf = ({ entry: { failure, status }, miss }) =>
   failure === 'stopped' || miss ? 'odd' : status < 400 ? 'good' : 'bad'
@@ -38,7 +38,7 @@ export const drawRefusal = ({ field, text }) =>
   [drawLine(drawPill('Not sent', 'bad'), []), ...drawText(field.name ? '' : text)] // a field says it itself
 const lost = 'The response was lost. Send again.'
 const unsure = 'The request may have been carried out: list the records before you send it again.'
-/** @param {import('./client.js').Entry} entry */
+/** @param {Entry} entry */
 function explainFailure({ failure, method }) {
   if (failure === 'gone') return 'The server could not be reached: is it running?'
   const why = { stopped: 'You stopped waiting. ', slow: 'It took more than 30 seconds. ' }[failure] ?? ''
