@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -159,6 +161,7 @@ func TestQuery(t *testing.T) {
 		{"a filter of another list", "/inventory?status=sold",
 			`"status" is unknown here; use one of limit, after.`},
 		{"a wrong escape", "/pets?limit=%zz", "The query must consist of"},
+		{"a status in capitals", "/pets?status=SOLD", "status must be available, pending or sold."},
 		{"the first of several as described", "/pets?status=x&after=x&limit=0", "limit must be"},
 		{"the first of many unknown ones by name", "/pets?i=1&h=1&g=1&f=1&e=1&d=1&c=1&b=1&a=1",
 			`"a" is unknown here`},
@@ -193,9 +196,18 @@ func TestBody(t *testing.T) {
 	t.Run("is of JSON if it has a type", func(t *testing.T) {
 		s := newService(t, Options{})
 		for _, header := range [][]string{{"Content-Type", ""}, {"Content-Encoding", ""},
-			{"Content-Type", "Application/JSON ; x=y"}, {"Content-Encoding", "Identity"}} {
+			{"Content-Type", "Application/JSON ; x=y"}, {"Content-Encoding", "Identity"},
+			{"Content-Type", "application/json; utf-8; a=; a=1; a=2"}} {
 			s.send("PUT /categories/1", `{"name":"x"}`, header...).expect(200,
 				`{"id":1,"name":"x"}`)
+		}
+	})
+	t.Run("is incomplete if it cannot be read to its end, for whatever reason", func(t *testing.T) {
+		s := newService(t, Options{})
+		for _, err := range []error{io.ErrUnexpectedEOF, os.ErrDeadlineExceeded, io.ErrClosedPipe} {
+			r := httptest.NewRequest("POST", "/pets", iotest.ErrReader(err))
+			r.Header.Set("X-API-Key", testKey)
+			s.sendRequest(r).expectError("incomplete_body", "")
 		}
 	})
 	t.Run("is refused if it is of another type, or compressed", func(t *testing.T) {
@@ -278,7 +290,7 @@ func TestHEAD(t *testing.T) {
 
 // Who makes a request in process may leave out what net/http fills in.
 func TestRequestInProcess(t *testing.T) {
-	s := newService(t, Options{})
+	s := newService(t, Options{Verbose: true})
 	page := s.send("GET /", "").body
 	for _, r := range []*http.Request{
 		{URL: &url.URL{Path: "/"}, Body: http.NoBody},                  // a GET
@@ -289,6 +301,7 @@ func TestRequestInProcess(t *testing.T) {
 		equal(t, "body", s.sendRequest(r).body, page)
 		equal(t, "the caller's URL", *r.URL, before)
 	}
+	contains(t, "the log", s.logged.String(), `GET "/" 200 `)
 	r := &http.Request{Method: "POST", URL: &url.URL{Path: "/pets"}, Header: http.Header{}}
 	r.Header.Set("X-API-Key", testKey)
 	s.sendRequest(r).expectError("malformed_json", "The JSON is empty")
@@ -447,6 +460,13 @@ func TestOptions(t *testing.T) {
 				Options{Only: "PUT," + only, Delay: 1})
 		}
 	})
+	t.Run("are those at the start", func(t *testing.T) {
+		origins := []string{shop}
+		s := newService(t, Options{CORSOrigins: origins})
+		origins[0] = "https://other.example"
+		header := s.send("GET /pets", "", "Origin", shop).Header
+		equal(t, "allowed", header.Get("Access-Control-Allow-Origin"), shop)
+	})
 	t.Run("have a default logger", func(t *testing.T) {
 		server, err := New(Options{})
 		must(t, err)
@@ -497,6 +517,16 @@ func TestFaults(t *testing.T) {
 		s.expectStatuses("GET /pets", dropped)
 		for _, request := range []string{"GET /pets", "GET /x"} {
 			equal(t, request, s.send(request, "").Header.Get("Connection"), "close")
+		}
+	})
+	t.Run("with drop each response closes its connection", func(t *testing.T) {
+		s := newService(t, Options{Drop: "9/9", Only: "PUT"})
+		for _, key := range []string{testKey, noKey} {
+			for _, request := range []string{"GET /pets", "GET //x", "GET /", "OPTIONS /pets"} {
+				resp := s.as(key).send(request, "", "Origin", shop, "Access-Control-Request-Method",
+					"PUT")
+				equal(t, request+": Connection", resp.Header.Get("Connection"), "close")
+			}
 		}
 	})
 	inFakeTime(t, "drop counts what fail lets pass", func(t *testing.T) {

@@ -157,21 +157,24 @@ func errorIn(data []byte) (e Error) {
 func (r *reply) err() Error { return errorIn([]byte(r.body)) }
 
 // atOnce sends from twenty clients. All of them wait for the store before the first gets it.
-func (s *service) atOnce(send func()) {
+func (s *service) atOnce(send func()) { s.inTurn(slices.Repeat([]func(){send}, 20)...) }
+
+// inTurn calls functions that send. All wait for the store, and get it in this order.
+func (s *service) inTurn(send ...func()) {
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
-	for range 20 {
-		clients.Go(send)
-	}
 	stacks := make([]byte, 1<<20)
-	for range 1000 { // a client may wait for something else
-		n := runtime.Stack(stacks, true)
-		if bytes.Count(stacks[:n], []byte("[sync.Mutex.Lock")) >= 20 {
-			return
+	for i, send := range send {
+		clients.Go(send)
+		for range 1000 { // a client may wait for something else
+			n := runtime.Stack(stacks, true)
+			if bytes.Count(stacks[:n], []byte("[sync.Mutex.Lock")) > i {
+				break
+			}
+			runtime.Gosched()
 		}
-		runtime.Gosched()
 	}
 }
 

@@ -210,6 +210,9 @@ func TestFailingSystemCalls(t *testing.T) {
 			}
 			p := startTraced(t, file, flags...)
 			equal(t, "status", p.status("POST /categories", aCategory), test.status)
+			if test.status == 201 { // and the next one succeeds, too
+				equal(t, "status of the next write", p.status("POST /categories", aCategory), 201)
+			}
 			saved := strings.Contains(contentOf(t, file), "Birds")
 			equal(t, "saved", saved, test.status == 201)
 			equal(t, "files", namesIn(t, filepath.Dir(file)), []string{"petstore.json"})

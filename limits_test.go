@@ -211,6 +211,21 @@ func TestBan(t *testing.T) {
 		pro.expectAfter(5*time.Minute-tick, rates{status: 403, limit: 300, reset: 1, retry: 1})
 		pro.expectAfter(tick, rates{status: 200, limit: 300, left: 299, reset: 60})
 	})
+	inFakeTime(t, "two keys have strikes of their own in the same seconds", func(t *testing.T) {
+		s := newService(t, Options{Keys: writeFile(t, freshPath(t), `[
+			{"key": "a", "plan": "enterprise", "perMinute": 1, "perDay": 1000},
+			{"key": "b", "plan": "enterprise", "perMinute": 1, "perDay": 1000}]`)})
+		for _, key := range []string{"a", "b"} {
+			s.as(key).expectAfter(0, rates{status: 200, limit: 1, reset: 60})
+		}
+		for i := range 10 {
+			status := map[bool]int{true: 403, false: 429}[i == 9]
+			time.Sleep(time.Second)
+			for _, key := range []string{"a", "b"} {
+				equal(t, key, ratesOf(s.as(key).send("GET /pets", "")).status, status)
+			}
+		}
+	})
 	inFakeTime(t, "no strike outlives its minute or the ban", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
 		for range 2 {

@@ -284,6 +284,9 @@ func TestHostsOfTheDemoKeys(t *testing.T) {
 				equal(t, host+" is served", resp.StatusCode == 200, kind != "another name")
 				origin := resp.Header.Get("Access-Control-Allow-Origin")
 				equal(t, "pages of "+host+" may read", origin != "", kind == "this computer")
+				resp = s.send("GET /healthz", "", "Origin", "https://"+host+":5173")
+				origin = resp.Header.Get("Access-Control-Allow-Origin")
+				equal(t, "https pages of "+host+" may", origin != "", kind == "this computer")
 				if strings.ContainsAny(host[:1], "0123456789[") && kind != "another name" {
 					listeners, err := listen(host+":0", true)
 					refused := strings.Contains(fmt.Sprint(err), " is not a loopback address, and ")

@@ -24,6 +24,7 @@ func TestFaultOfABody(t *testing.T) {
 		{"twice, once escaped", `{"a":1,"\u0061":1}`, malformed, `"a" appears twice; remove one.`},
 		{"the first one given twice", `{"z":1,"a":1,"z":1,"a":1}`, malformed, `"z" appears`},
 		{"another letter case", `{"Name":"x"}`, invalid, `"Name" is unknown here; leave it out.`},
+		{"a space around a name", `{" name":"x"}`, invalid, `" name" is unknown here; leave it out.`},
 		{"the first of many unknown ones by name", `{"f":1,"e":1,"d":1,"c":1,"b":1,"":1}`,
 			invalid, `"" is unknown`},
 		{"an unknown one, shortened", `{"` + strings.Repeat("é", 30000) + `":1}`,
@@ -76,7 +77,13 @@ func TestWrongValue(t *testing.T) {
 			[]string{"null", "{}", "[1]", `"1"`, "true", "1.0", "1.5", "1e0", "1E2",
 				"9223372036854775808", "-9223372036854775809", strings.Repeat("1", 60000)}},
 		{"status", "PUT /pets/1", `{"name":"x","categoryId":1,"status":%s}`,
-			"available, pending or sold.", []string{"null", `"gone"`, `""`, "5"}},
+			"available, pending or sold.", []string{"null", `"gone"`, `""`, "5", `"SOLD"`}},
+		{"description", "POST /categories", `{"name":"x","description":%s}`, "a string.",
+			[]string{"null", "5"}},
+		{"petId", "POST /store/orders", `{"petId":%s}`,
+			"a 64-bit integer without a fraction or exponent.", []string{"null", `"1"`}},
+		{"shipDate", "POST /store/orders", `{"shipDate":%s}`, "an RFC 3339 date-time such as " +
+			"2030-12-05T09:30:00Z, no finer than nanoseconds.", []string{"null", "5"}},
 		{"complete", "POST /store/orders", `{"complete":%s}`, "true or false.",
 			[]string{"null", "{}", "[true]", `"true"`, "1", "0"}},
 	} {
@@ -100,6 +107,14 @@ func TestNameAndDescription(t *testing.T) {
 			expectError("invalid_field", "name must be 1 to 200 characters")
 		s.send("PUT /categories/1", strings.Replace("{"+text, "😀", "😀😀", 1)).
 			expectError("invalid_field", "description must be at most 2000 characters")
+	})
+	t.Run("are counted with the spaces around them, and are not white space alone", func(
+		t *testing.T) {
+		s := newService(t, Options{})
+		for _, name := range []string{"x" + strings.Repeat(" ", 200), " ", "\u00a0\u2003\u3000"} {
+			s.send("POST /categories", `{"name":"`+name+`"}`).expectError("invalid_field",
+				"name must be 1 to 200 characters and not blank.")
+		}
 	})
 	t.Run("come back, whatever the text", func(t *testing.T) {
 		s := newService(t, Options{})
@@ -125,6 +140,11 @@ func TestNameAndDescription(t *testing.T) {
 		}
 		s.send("PUT /categories/1", `{"name":"\ud83d\udc36 \\ud83d"}`).expect(200,
 			`{"id":1,"name":"🐶 \\ud83d"}`)
+		for pair, text := range map[string]string{`\ud800\uDC00`: "\U00010000",
+			`\uDBFF\udfff`: "\U0010ffff", `\udb40\udc67`: "\U000e0067", `\uDA3c\uDF00`: "\U0009f300"} {
+			s.send("PUT /categories/1", `{"name":"`+pair+`"}`).expect(200,
+				`{"id":1,"name":"`+text+`"}`)
+		}
 	})
 }
 
@@ -145,6 +165,8 @@ func TestShipDate(t *testing.T) {
 	t.Run("is refused if RFC 3339 or the calendar does not know it", func(t *testing.T) {
 		s := newService(t, Options{})
 		for _, date := range []string{
+			"2030-04-31T00:00:00Z", "2030-02-29T00:00:00Z", "2100-02-29T00:00:00Z",
+			"2030-13-01T00:00:00Z", "2030-00-01T00:00:00Z", "2030-01-00T00:00:00Z",
 			"2030-02-31T00:00:00Z", "2030-12-31T24:00:00Z", "2030-12-31T23:59:60Z", // a leap second
 			"2030-01-01T9:30:00Z", "2030-01-01T09:30:00,5Z", "2030-01-01T09:30:00.Z",
 			"2030-12-05T09:30:00.1234567890Z",

@@ -98,6 +98,44 @@ func TestUpdate(t *testing.T) {
 		equal(t, "the state", snapshotOf(s), before)
 		s.send("DELETE /pets/5", "").expect(204, "") // goes on
 	})
+	t.Run("one that is refused changes nothing, not in the file either", func(t *testing.T) {
+		s := newService(t, Options{Data: freshPath(t)})
+		before := snapshotOf(s)
+		for request, body := range map[string]string{"POST /pets": `{"name":"x","categoryId":9}`,
+			"PUT /pets/1": `{"name":"x","categoryId":9}`, "POST /store/orders": `{"petId":9}`,
+			"PUT /store/orders/2": `{"petId":9}`, "DELETE /pets/4": "", "DELETE /categories/1": "",
+			"DELETE /store/orders/1": "", "PUT /store/orders/1": "{}", "PATCH /inventory/9": "{}"} {
+			s.send(request, body)
+			equal(t, "the store after "+request, snapshotOf(s), before)
+			s.expectSaved()
+		}
+	})
+	t.Run("sees what the one before it has changed", func(t *testing.T) {
+		for _, test := range []struct {
+			first, body, second, body2 string
+			status                     int // of the second
+		}{
+			{"PATCH /inventory/1", `{"quantity":77}`, "PUT /pets/1", newKiwi, 200},
+			{"POST /store/orders", "{}", "POST /store/orders", "{}", 201},
+			{"POST /pets", newKiwi, "POST /pets", newKiwi, 201},
+			{"POST /pets", `{"name":"x","categoryId":4}`, "DELETE /categories/4", "", 409},
+			{"POST /store/orders", `{"petId":3}`, "DELETE /pets/3", "", 409},
+			{"DELETE /categories/4", "", "POST /pets", `{"name":"x","categoryId":4}`, 400},
+			{"DELETE /pets/3", "", "POST /store/orders", `{"petId":3}`, 400},
+			{"PUT /store/orders/2", `{"complete":true}`, "PUT /store/orders/2", "{}", 409},
+			{"PUT /store/orders/2", `{"complete":true}`, "DELETE /store/orders/2", "", 409},
+		} {
+			s := newService(t, Options{Data: freshPath(t)})
+			var resp *reply
+			s.inTurn(func() { s.send(test.first, test.body) },
+				func() { resp = s.send(test.second, test.body2) })
+			equal(t, test.first+", "+test.second+": status", resp.StatusCode, test.status)
+			s.expectSaved()
+			stock := s.send("GET /inventory/1", "").body
+			equal(t, "stock", stock == `{"petId":1,"quantity":77,"status":"available"}`+"\n",
+				test.body2 == newKiwi && test.second == "PUT /pets/1")
+		}
+	})
 	t.Run("none gets lost among many at once", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
 		s.atOnce(func() {
@@ -199,6 +237,10 @@ func TestBrokenFile(t *testing.T) {
 		{one + `],"pets":[{"id":2,"name":"p","categoryId":1,"quantity":-1}]}`,
 			"pets, record 1: quantity must be from 0"},
 		{`{"orders":[{"id":1},{"id":2,"petId":9}]}`, "orders, record 2: petId 9 does not exist"},
+		{`{"orders":[{"id":1},{"id":2},{"id":1}]}`, "orders, record 3: id 1 appears twice"},
+		{`{"orders":[{"id":1,"quantity":0}]}`, "orders, record 1: quantity must be from 1 to"},
+		{`{"categories":[{"id":1,"name":"c"}],"pets":[{"id":1,"name":"p","categoryId":1,
+			"quantity":2147483648}]}`, "pets, record 1: quantity must be from 0 to 2147483647."},
 		// An id that is missing is told before other faults.
 		{`{"categories":[{"name":5}]}`, "categories, record 1: id is missing; it must"},
 		{`{"pets":[{}]}`, "pets, record 1: id is missing; it must"},
@@ -288,7 +330,19 @@ func TestDataFile(t *testing.T) {
 		s := newService(t, Options{Data: path})
 		equal(t, "log", s.logged.String(), path+" is read-only, so every write will fail\n")
 		s.send("POST /categories", aCategory).expectError("save_failed", "")
-		equal(t, "the file", contentOf(t, path), "{}")
+		must(t, os.Chmod(path, 0o644))
+		s.send("POST /categories", aCategory).expect(201, `{"id":1,"name":"Birds"}`)
+		must(t, os.Chmod(path, 0o444)) // while it runs
+		s.send("DELETE /categories/1", "").expectError("save_failed", "")
+		s.expectSaved()
+	})
+	t.Run("is alone, and what else stands beside it stays", func(t *testing.T) {
+		s := newService(t, Options{Data: freshPath(t)})
+		mine := writeFile(t, s.store.path+".saving", "mine")
+		s.send("DELETE /pets/5", "").expect(204, "")
+		equal(t, "my file", contentOf(t, mine), "mine")
+		must(t, os.Remove(mine))
+		s.expectSaved()
 	})
 	t.Run("is not written if nobody can tell what it is", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
@@ -333,8 +387,14 @@ func TestDataFile(t *testing.T) {
 		path := writeFile(t, freshPath(t), "{}")
 		p := startUnder(t, []string{"sh", "-c", `ulimit -f 4 && exec "$0" "$@"`}, "-data", path)
 		large := `{"name":"x","description":"` + strings.Repeat("😀", 2000) + `"}`
-		equal(t, "status of a large write", p.status("POST /categories", large), 503)
+		open, _ := os.ReadDir(fmt.Sprint("/proc/", p.Process.Pid, "/fd")) // on Linux
+		for range 10 {
+			equal(t, "status of a large write", p.status("POST /categories", large), 503)
+		}
+		after, _ := os.ReadDir(fmt.Sprint("/proc/", p.Process.Pid, "/fd"))
+		equal(t, "many more files are open", len(after) >= len(open)+10, false)
 		equal(t, "the file", contentOf(t, path), "{}")
+		equal(t, "files", namesIn(t, filepath.Dir(path)), []string{"petstore.json"})
 		equal(t, "status of a small write", p.status("POST /categories", aCategory), 201)
 		contains(t, "the log", p.kill(), "save failed: write ")
 		contains(t, "the file", contentOf(t, path), aCategory[1:])
