@@ -63,8 +63,12 @@ func TestPets(t *testing.T) {
 func TestOrders(t *testing.T) {
 	t.Run("what it names must exist, whatever the integer", func(t *testing.T) {
 		s := newService(t, Options{})
-		s.send("POST /store/orders", `{"petId":9223372036854775807}`).
-			expectError("unknown_reference", "petId 9223372036854775807 does not exist")
+		for _, id := range []string{"9223372036854775807", "0", "-1"} {
+			s.send("POST /store/orders", `{"petId":`+id+`}`).
+				expectError("unknown_reference", "petId "+id+" does not exist")
+			s.send("PUT /pets/1", `{"name":"x","categoryId":`+id+`}`).
+				expectError("unknown_reference", "categoryId "+id+" does not exist")
+		}
 	})
 	t.Run("it needs no stock, and moves none", func(t *testing.T) {
 		s := newService(t, Options{})
@@ -155,6 +159,7 @@ func TestQuery(t *testing.T) {
 	for _, test := range []struct{ rule, target, want string }{
 		{"a sign", "/pets?categoryId=%2B1", "categoryId must be an integer from 1 to 9223372"},
 		{"an empty value", "/store/orders?limit", "limit must not be repeated or empty"},
+		{"an empty status", "/pets?status=", "status must not be repeated or empty"},
 		{"a repeated value", "/pets?status=sold&status=sold", "status must not be repeated"},
 		{"an unknown name", "/pets?x=1",
 			`"x" is unknown here; use one of limit, after, status, categoryId.`},
@@ -290,7 +295,7 @@ func TestHEAD(t *testing.T) {
 
 // Who makes a request in process may leave out what net/http fills in.
 func TestRequestInProcess(t *testing.T) {
-	s := newService(t, Options{Verbose: true})
+	s := newService(t, Options{})
 	page := s.send("GET /", "").body
 	for _, r := range []*http.Request{
 		{URL: &url.URL{Path: "/"}, Body: http.NoBody},                  // a GET
@@ -301,12 +306,19 @@ func TestRequestInProcess(t *testing.T) {
 		equal(t, "body", s.sendRequest(r).body, page)
 		equal(t, "the caller's URL", *r.URL, before)
 	}
-	contains(t, "the log", s.logged.String(), `GET "/" 200 `)
 	r := &http.Request{Method: "POST", URL: &url.URL{Path: "/pets"}, Header: http.Header{}}
 	r.Header.Set("X-API-Key", testKey)
 	s.sendRequest(r).expectError("malformed_json", "The JSON is empty")
 	r.URL.Path = "pets"
 	s.sendRequest(r).expectError("not_found", "This path does not exist")
+}
+
+func TestUnderAPrefix(t *testing.T) {
+	s := newService(t, Options{})
+	s.handler = http.StripPrefix("/v1", s.Server)
+	equal(t, "Location", s.send("POST /v1/pets?x=1", newKiwi).Header.Get("Location"), "/pets/6")
+	equal(t, "Link", s.send("GET /v1/inventory?limit=1", "").Header.Get("Link"),
+		`</inventory?after=1&limit=1>; rel="next"`)
 }
 
 func TestDeprecatedAddsToTheHeader(t *testing.T) {
@@ -348,6 +360,10 @@ func TestKeyOfARequest(t *testing.T) {
 			s.send("GET /pets", "", "Authorization", value).expectError("unauthorized", asks)
 		}
 	})
+	t.Run("is in the first line of Authorization", func(t *testing.T) {
+		newService(t, Options{}).as(noKey).send("GET /pets", "", "Authorization", "Basic dTpw",
+			"Authorization", "Bearer demo-pro").expectError("unauthorized", asks)
+	})
 	t.Run("is asked for before it is told which paths exist", func(t *testing.T) {
 		s := newService(t, Options{})
 		for _, request := range []string{"GET /pets/x", "GET /x", "PUT /pets"} {
@@ -372,6 +388,8 @@ func TestOrigins(t *testing.T) {
 				got := s.send("GET /pets", "", "Origin", origin).Header
 				equal(t, origin, got.Get("Access-Control-Allow-Origin"), want)
 			}
+			got := s.send("GET /pets", "", "Origin", "http://localhost:5173").Header
+			equal(t, "this computer, too", got["Access-Control-Allow-Origin"] != nil, keys == "")
 		}
 	})
 	t.Run("each response says what pages can read of it", func(t *testing.T) {
@@ -380,10 +398,11 @@ func TestOrigins(t *testing.T) {
 			w.Header().Set("Vary", "Accept-Encoding") // as middleware does
 			s.ServeHTTP(w, r)
 		})
-		for _, request := range []string{"GET /pets/1", "PUT /x", "GET //x", "HEAD /healthz"} {
-			h := s.send(request, "", "Origin", shop).Header
+		for i, request := range []string{"GET /pets/1", "PUT /x", "GET //x", "HEAD /healthz"} {
+			origin := []string{shop, "http://localhost:5173"}[i%2]
+			h := s.send(request, "", "Origin", origin).Header
 			equal(t, request+": Vary", h.Values("Vary"), []string{"Accept-Encoding", "Origin"})
-			equal(t, request+": origin", h.Get("Access-Control-Allow-Origin"), shop)
+			equal(t, request+": origin", h.Get("Access-Control-Allow-Origin"), origin)
 			equal(t, request+": credentials", h.Get("Access-Control-Allow-Credentials"), "true")
 			equal(t, request+": headers", h.Get("Access-Control-Expose-Headers"), exposed)
 		}
@@ -449,8 +468,11 @@ func TestOptions(t *testing.T) {
 		}
 		expectNew("-minute must be from 1s to 1m, not 1ns", Options{Minute: 1})
 		expectNew("-delay must be from 0 to 8s, not 9s", Options{Delay: 9 * time.Second})
-		expectNew(`-drop must be M/N or A-B/N, such as 1/2 or 2-3/4, in whole numbers with `+
-			`1 <= A <= B <= N <= 1000000; got "3/2"`, Options{Drop: "3/2"})
+		for flag, options := range map[string]Options{"-fail": {Fail: "3/2"},
+			"-drop": {Drop: "3/2"}, "-slow": {Slow: "3/2", Delay: 1}} {
+			expectNew(flag+` must be M/N or A-B/N, such as 1/2 or 2-3/4, in whole numbers with `+
+				`1 <= A <= B <= N <= 1000000; got "3/2"`, options)
+		}
 		expectNew("-slow needs -delay", Options{Slow: "1/2"})
 		expectNew("-only needs -fail, -drop or -delay", Options{Only: "PUT"})
 		for _, only := range []string{"TRACE", "put", "GET /x", "HEAD /pets", "GET /pets/1",
@@ -580,6 +602,7 @@ func TestFaults(t *testing.T) {
 			Only: "GET /pets,PUT /pets/{petId},DELETE"})
 		s.expectStatuses("GET /pets", 200)
 		s.expectStatuses("GET /categories", 200, 200)
+		s.expectStatuses("HEAD /categories", 200, 200)
 		s.expectStatuses("GET /pets/1", 200, 200)
 		s.expectStatuses("POST /pets", 201, 201)
 		s.expectTook(time.Second, "HEAD /pets?limit=1", 503)
@@ -587,6 +610,11 @@ func TestFaults(t *testing.T) {
 		s.expectTook(time.Second, "PUT /pets/1", 503)
 		s.expectStatuses("PUT /categories/9", 400, 400)
 		s.expectStatuses("DELETE /x", 404)
+	})
+	inFakeTime(t, "with only an operation leave others without a delay", func(t *testing.T) {
+		s := newService(t, Options{Delay: time.Second, Only: "GET /pets"})
+		s.expectTook(time.Second, "GET /pets", 200)
+		s.expectStatuses("GET /pets/1", 200)
 	})
 	inFakeTime(t, "hit the A-th to the B-th of every N", func(t *testing.T) {
 		s := newService(t, Options{Fail: "2-3/5"})
@@ -612,6 +640,24 @@ func TestLog(t *testing.T) {
 			equal(t, "log", s.logged.String(), test.want+"\n")
 		})
 	}
+}
+
+func TestLogOfEachKind(t *testing.T) {
+	inFakeTime(t, "it has a line with the time that it took", func(t *testing.T) {
+		s := newService(t, Options{Verbose: true, Delay: 2 * time.Second, Keys: keysFile(t, 1, 9)})
+		for _, request := range []string{"GET /pets", "GET /pets", "GET //x"} {
+			s.send(request, "")
+		}
+		s.as("secret").send("GET /pets", "")
+		r, _ := http.NewRequest("GET", "/healthz?x=1", nil)
+		s.sendRequest(r)
+		equal(t, "log", s.logged.String(), `GET "/pets" 200 2s
+GET "/pets" 429 rate_limited 0s
+GET "//x" 429 rate_limited 0s
+GET "/pets" 401 unauthorized 0s
+GET "/healthz?x=1" 200 0s
+`)
+	})
 }
 
 func TestOpenPaths(t *testing.T) {

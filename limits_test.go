@@ -194,7 +194,9 @@ func TestCounting(t *testing.T) {
 		s.as(noKey).expectAfter(0, rates{status: 401, limit: 60, reset: 60})
 		equal(t, "accounts, of the demo keys", len(s.limits.accounts), 4)
 		stranger.expectLast(59, time.Second, rates{status: 429, limit: 60, reset: 1, retry: 1})
-		stranger.send("GET /pets", "").expectError("rate_limited", "The limit of 60 requests")
+		stranger.send("GET /pets", "").expectError("rate_limited", "The limit of 60 requests per "+
+			"minute without a valid API key has been reached; send one as Authorization: Bearer "+
+			"KEY or as X-API-Key: KEY.")
 		s.send("GET /categories?after=4", "").expect(200, "[]") // a valid key passes
 		stranger.expectAfter(time.Second, rates{status: 401, limit: 60, left: 59, reset: 60})
 	})
@@ -210,6 +212,14 @@ func TestBan(t *testing.T) {
 		s.expectAfter(0, rates{status: 200, limit: 5000, left: 4999, reset: 60})
 		pro.expectAfter(5*time.Minute-tick, rates{status: 403, limit: 300, reset: 1, retry: 1})
 		pro.expectAfter(tick, rates{status: 200, limit: 300, left: 299, reset: 60})
+	})
+	inFakeTime(t, "a new minute does not make a refusal at once a strike", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 100, 1)})
+		s.expectAfter(0, rates{status: 200, limit: 1, reset: 86400})
+		s.expectAfter(59900*time.Millisecond, rates{429, 1, 0, 86341, 86341})
+		s.expectAfter(100*time.Millisecond, rates{429, 1, 0, 86340, 86340})
+		s.expectLast(9, time.Second, rates{429, 1, 0, 86331, 86331})
+		s.expectAfter(time.Second, rates{403, 100, 0, 86330, 86330}) // the minute's limit
 	})
 	inFakeTime(t, "two keys have strikes of their own in the same seconds", func(t *testing.T) {
 		s := newService(t, Options{Keys: writeFile(t, freshPath(t), `[
@@ -295,16 +305,17 @@ func TestKeysFile(t *testing.T) {
 		equal(t, "error", fault(t, "[\n}]"),
 			"The JSON is malformed on line 2, at byte 1: '}' is not allowed there.")
 		equal(t, "error", fault(t, `{"key":"secret","plan":"free"}`), wrong)
-		equal(t, "error", fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"pro"}]`),
-			"keys, record 2: key appears twice; remove one entry.")
+		equal(t, "error", fault(t, `[{"key":"x","plan":"free"},{"key":"y","plan":"free"},
+			{"key":"x","plan":"pro"}]`), "keys, record 3: key appears twice; remove one entry.")
 		equal(t, "error", fault(t, `[{"key":"x","plan":"free"},{"key":"x","plan":"gold"}]`),
 			"keys, record 2: plan must be free, pro, business or enterprise.")
 	})
 	for want, entries := range map[string][]string{
-		"key is missing; it must be a string.":            {`"plan":"free"`},
-		"plan is missing; it must be a string.":           {`"key":"x","perMinute":5,"perDay":5`},
-		"plan must be free, pro, business or enterprise.": {`"key":"x","plan":"gold","perDay":"x"`},
-		`"zoo" is unknown here; leave it out.`:            {`"key":"x","zoo":1`},
+		"key is missing; it must be a string.":  {`"plan":"free"`},
+		"plan is missing; it must be a string.": {`"key":"x","perMinute":5,"perDay":5`},
+		"plan must be free, pro, business or enterprise.": {
+			`"key":"x","plan":"gold","perDay":"x"`, `"key":"x","plan":"Free"`},
+		`"zoo" is unknown here; leave it out.`: {`"key":"x","zoo":1`},
 		"key must consist of visible ASCII characters without spaces.": {
 			`"key":"","plan":"free"`, `"key":"a b","plan":"free"`, `"key":"\u007f","plan":"free"`},
 		`"perMinute" is unknown here; leave it out.`: {`"key":"x","plan":"pro","perMinute":0`},

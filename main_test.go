@@ -307,6 +307,16 @@ func TestHostsOfTheDemoKeys(t *testing.T) {
 			equal(t, host, resp.StatusCode, status)
 		}
 	})
+	t.Run("hold for each method and path", func(t *testing.T) {
+		s := newService(t, Options{})
+		s.handler = httpServer(s.Server).Handler
+		for _, request := range []string{"OPTIONS /pets", "POST /pets", "HEAD /pets", "GET //x",
+			"GET /", "GET /docs/keys.json", "GET /openapi.json"} {
+			resp := s.send(request, "", "Host", "evil.example", "Origin", "http://localhost",
+				"Access-Control-Request-Method", "PUT")
+			equal(t, request, resp.StatusCode, 421)
+		}
+	})
 	t.Run("a 421 comes before the API, and is logged", func(t *testing.T) {
 		s := newService(t, Options{Verbose: true})
 		s.handler = httpServer(s.Server).Handler

@@ -24,7 +24,9 @@ func TestFaultOfABody(t *testing.T) {
 		{"twice, once escaped", `{"a":1,"\u0061":1}`, malformed, `"a" appears twice; remove one.`},
 		{"the first one given twice", `{"z":1,"a":1,"z":1,"a":1}`, malformed, `"z" appears`},
 		{"another letter case", `{"Name":"x"}`, invalid, `"Name" is unknown here; leave it out.`},
-		{"a space around a name", `{" name":"x"}`, invalid, `" name" is unknown here; leave it out.`},
+		{"a field of the inventory", `{"name":"x","categoryId":1,"quantity":5}`, invalid,
+			`"quantity" is unknown here; leave it out.`},
+		{"a space around a name", `{" name":"x"}`, invalid, `" name" is unknown here; leave`},
 		{"the first of many unknown ones by name", `{"f":1,"e":1,"d":1,"c":1,"b":1,"":1}`,
 			invalid, `"" is unknown`},
 		{"an unknown one, shortened", `{"` + strings.Repeat("é", 30000) + `":1}`,
@@ -141,7 +143,8 @@ func TestNameAndDescription(t *testing.T) {
 		s.send("PUT /categories/1", `{"name":"\ud83d\udc36 \\ud83d"}`).expect(200,
 			`{"id":1,"name":"🐶 \\ud83d"}`)
 		for pair, text := range map[string]string{`\ud800\uDC00`: "\U00010000",
-			`\uDBFF\udfff`: "\U0010ffff", `\udb40\udc67`: "\U000e0067", `\uDA3c\uDF00`: "\U0009f300"} {
+			`\uDBFF\udfff`: "\U0010ffff", `\udb40\udc67`: "\U000e0067",
+			`\uDA3c\uDF00`: "\U0009f300"} {
 			s.send("PUT /categories/1", `{"name":"`+pair+`"}`).expect(200,
 				`{"id":1,"name":"`+text+`"}`)
 		}

@@ -95,6 +95,7 @@ func TestUpdate(t *testing.T) {
 		}))
 		s.send("POST /boom", "").expectError("internal_error", "")
 		contains(t, "the log", s.logged.String(), "panic: boom\ngoroutine ")
+		equal(t, "the log has the key", strings.Contains(s.logged.String(), testKey), false)
 		equal(t, "the state", snapshotOf(s), before)
 		s.send("DELETE /pets/5", "").expect(204, "") // goes on
 	})
@@ -137,7 +138,7 @@ func TestUpdate(t *testing.T) {
 		}
 	})
 	t.Run("none gets lost among many at once", func(t *testing.T) {
-		s := newService(t, Options{Data: freshPath(t)})
+		s := newService(t, Options{Data: freshPath(t), Drop: "1000000-1000000/1000000"})
 		s.atOnce(func() {
 			s.send("POST /categories", aCategory)
 			s.send("GET /categories", "") // so that a race detector sees a read, too
