@@ -51,7 +51,7 @@ async function check(t, { flags, calls, waits = [], options: { key, backoff = 0.
 // near compares the last waits, in seconds. One may be longer, since machines are busy.
 function near({ times }, want) {
   const waits = times.slice(1).map((time, i) => (time - times[i]) / 1000).slice(times.length - 1 - want.length)
-  const good = want.every((wait, i) => waits[i] > 0.9 * wait - 0.1 && waits[i] < 1.6 * wait + 0.4)
+  const good = want.every((wait, i) => waits[i] > 0.9 * wait - 0.1 && waits[i] < 1.5 * wait + 0.9)
   assert(good, `waited ${waits} s, not ${want} s`)
 }
 
