@@ -210,8 +210,12 @@ func TestLocalhost(t *testing.T) {
 	code, printed := runBriefly("-addr", "localhost:"+port)
 	equal(t, "exit code", code, 1)
 	contains(t, "the output", printed, "; choose another address, such as -addr localhost:0\n")
-	for _, addr := range []string{"localhost:0", "LOCALHOST:0"} { // which no resolver needs to know
-		p := startProcess(t, "-addr", addr, "-data=")
+	still, err := net.Listen("tcp", "127.0.0.1:"+port) // free
+	must(t, err)
+	still.Close()
+	for addr, flag := range map[string]string{"localhost:0": "-keys=" + keysFile(t, 9, 9),
+		"LOCALHOST:0": "-v"} { // which no resolver needs to know
+		p := startProcess(t, "-addr", addr, "-data=", flag)
 		_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.url, "http://"))
 		for _, host := range []string{"127.0.0.1", "::1"} {
 			p.url = "http://" + net.JoinHostPort(host, port)
