@@ -78,6 +78,8 @@ func TestOrders(t *testing.T) {
 			`{"id":2,"petId":2,"quantity":1,"complete":true}`)
 		s.send("DELETE /store/orders/3", "").expect(204, "")
 		s.send("GET /store/orders/3", "").expectError("not_found", "No order has the id 3")
+		s.send("PATCH /inventory/2", `{"petId":2,"quantity":9,"status":"sold"}`).
+			expectError("invalid_field", `"petId" is unknown here; leave it out.`)
 		s.send("GET /inventory/2", "").expect(200, `{"petId":2,"quantity":1,"status":"pending"}`)
 	})
 	t.Run("a complete one can be changed while it stays so", func(t *testing.T) {
