@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,8 +100,10 @@ func TestWindows(t *testing.T) {
 			at := onClocks(now, wall, monotonic)
 			d := l.admit(key, at)
 			equal(t, key+": wait", d.retryAfter, want)
-			if left := d.reset.Round(0).Sub(at.Round(0)); want > 0 {
-				equal(t, key+": reset", left, want)
+			if want == 0 && key == testKey {
+				equal(t, key+": error", d.err, nil)
+			} else if want > 0 {
+				equal(t, key+": reset", d.reset.Round(0).Sub(at.Round(0)), want)
 			}
 		}
 		for _, key := range []string{testKey, "wrong"} {
@@ -176,6 +179,19 @@ func TestCounting(t *testing.T) {
 		equal(t, "left after a 404", ratesOf(s.send("GET /nothing", "")).left, 4998)
 		equal(t, "left after an unclean path", ratesOf(s.send("GET //pets", "")).left, 4997)
 		equal(t, "left after a 405", ratesOf(s.send("PATCH /pets", "")).left, 4996)
+	})
+	t.Run("each of many at once", func(t *testing.T) {
+		l := newService(t, Options{Keys: keysFile(t, 90_000, 90_000)}).limits
+		var clients sync.WaitGroup
+		for range 8 {
+			clients.Go(func() {
+				for range 10_000 {
+					l.admit(testKey, time.Now())
+				}
+			})
+		}
+		clients.Wait()
+		equal(t, "requests left", l.accounts[testKey].minute.remaining(), int64(10_000))
 	})
 	inFakeTime(t, "on arrival, also under delay, fail and drop", func(t *testing.T) {
 		s := newService(t, Options{Delay: 8 * time.Second, Fail: "1/2", Drop: "1/1"})
