@@ -168,10 +168,13 @@ func (s *service) inTurn(send ...func()) {
 	stacks := make([]byte, 1<<20)
 	for i, send := range send {
 		clients.Go(send)
-		for range 1000 { // a client may wait for something else
+		for idle := 0; idle < 1000; { // a client may wait for something else
 			n := runtime.Stack(stacks, true)
 			if bytes.Count(stacks[:n], []byte("[sync.Mutex.Lock")) > i {
 				break
+			}
+			if bytes.Count(stacks[:n], []byte("[run")) == 1 { // just this goroutine
+				idle++
 			}
 			runtime.Gosched()
 		}
