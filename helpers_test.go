@@ -213,15 +213,19 @@ func equal(t testing.TB, what string, got, want any) {
 		t.Errorf("%s: %s", what, short)
 		return
 	}
-	lines := strings.SplitN(diff, "\n", 10)
-	t.Errorf("%s (-want +got):\n%s", what, strings.Join(lines[:min(9, len(lines))], "\n"))
+	t.Errorf("%s (-want +got):\n%s", what, nineLines(diff))
+}
+
+func nineLines(text string) string {
+	lines := strings.SplitN(text, "\n", 10)
+	return strings.Join(lines[:min(9, len(lines))], "\n")
 }
 
 // contains reports a text that lacks a part. The test goes on.
 func contains(t testing.TB, what, text, part string) {
 	t.Helper()
 	if !strings.Contains(text, part) {
-		t.Errorf("%s lacks %q:\n%.1000s", what, part, text)
+		t.Errorf("%s lacks %q:\n%.1000s", what, part, nineLines(text))
 	}
 }
 
