@@ -623,30 +623,19 @@ func TestFaults(t *testing.T) {
 }
 
 func TestLog(t *testing.T) {
-	for _, test := range []struct{ rule, drop, request, want string }{
-		{"has method, path, query, status", "", "POST /pets?x=1", `POST "/pets?x=1" 201 0s`},
-		{"has the code of an error, escaped", "", "PUT /%0ax", `PUT "/%0ax" 404 not_found 0s`},
-		{"has dropped ones", "1/1", "GET /pets", `GET "/pets" dropped 0s`},
-	} {
-		inFakeTime(t, test.rule, func(t *testing.T) {
-			s := newService(t, Options{Verbose: true, Drop: test.drop})
-			s.send(test.request, newKiwi, "Authorization", "Bearer demo-pro")
-			equal(t, "log", s.logged.String(), test.want+"\n")
-		})
-	}
-}
-
-func TestLogOfEachKind(t *testing.T) {
-	inFakeTime(t, "it has a line with the time that it took", func(t *testing.T) {
-		s := newService(t, Options{Verbose: true, Delay: 2 * time.Second, Keys: keysFile(t, 1, 9)})
-		for _, request := range []string{"GET /pets", "GET /pets", "GET //x"} {
-			s.send(request, "")
-		}
-		s.as("secret").send("GET /pets", "")
+	inFakeTime(t, "has a line for each request, never with its key", func(t *testing.T) {
+		s := newService(t, Options{Verbose: true, Drop: "4/4", Only: "DELETE",
+			Delay: 2 * time.Second, Slow: "1/4", Keys: keysFile(t, 3, 9)})
+		s.send("POST /pets?x=1", newKiwi)
+		s.send("PUT /%0ax", "")
+		s.send("DELETE /pets/5", "")
+		s.send("GET //x", "")
+		s.as("secret").send("GET /pets", "", "Authorization", "Bearer secret")
 		r, _ := http.NewRequest("GET", "/healthz?x=1", nil)
 		s.sendRequest(r)
-		equal(t, "log", s.logged.String(), `GET "/pets" 200 2s
-GET "/pets" 429 rate_limited 0s
+		equal(t, "log", s.logged.String(), `POST "/pets?x=1" 201 0s
+PUT "/%0ax" 404 not_found 0s
+DELETE "/pets/5" dropped 2s
 GET "//x" 429 rate_limited 0s
 GET "/pets" 401 unauthorized 0s
 GET "/healthz?x=1" 200 0s
