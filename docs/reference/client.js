@@ -58,7 +58,7 @@ export async function repeat(sendOnce, { until, signal, show }) {
   for (let count = 1, refusals = 0, windows = 0, last = null; ; count++) {
     const entry = await sendOnce(), { status, reading } = entry
     if (status === 429) refusals++
-    else if (last && reading?.left >= last.left) {
+    else if (status !== 403 && last && reading?.left >= last.left) { // the Reset of a ban is its end
       windows++
       count = 1
       refusals = 0

@@ -78,9 +78,11 @@ function drawField(input) {
   const { enum: options, type, default: preset = '', ...plain } = resolve(schema)
   const control = el(location === 'body' ? 'textarea' : options ? 'select' : 'input', { name, spellcheck: 'false' })
   for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
-  if (type === 'integer') control.inputMode = 'numeric'
+  if (type === 'integer') { // as it may be pasted with spaces
+    Object.assign(control, { inputMode: 'numeric', oninput: () => { control.value = control.value.trim() } })
+  }
   if (location === 'body') control.defaultValue = printJSON(JSON.stringify(examplesOf(input)[0].value))
   else Object.assign(control, required ? { defaultValue: example } : { placeholder: example || preset })
-  return el('label', { class: 'field soft' }, el('span', {}, el('code', {}, name), required ? ' required' : ''),
+  return el('label', { class: `field soft in-${location}` }, el('span', {}, el('code', {}, name), required ? ' required' : ''),
     control, el('small', {}, rangeOf(plain)), el('small')) // the last says why it was not sent
 }

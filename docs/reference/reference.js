@@ -1,10 +1,10 @@
 // Draws the page, and listens to what concerns all of it: the key, the scheme, the place, the keyboard.
 import { api } from './description.js'
 import { $, all, announce, el, react } from './draw.js'
-import './meter.js'
 import { groups } from './operations.js'
 import { drawOverview } from './overview.js'
 import './stage.js'
+import './meter.js' // which has more room on stage
 import { changes, choose, demoKeys, demoOf, settings } from './settings.js'
 $('nav').append(drawOverview(), ...groups.flatMap(({ entry }) => entry))
 $('main').append(...groups.map(({ section }) => section))
@@ -30,7 +30,7 @@ react(() => { document.documentElement.style.colorScheme = settings.scheme }, [c
 const links = all('nav a'), topOf = link => $(link.hash).getBoundingClientRect().top
 let section
 function markSection() {
-  if (settings.stage) return // which has one section
+  if ($('#stage form')) return // which has one section
   const begun = links.filter(link => topOf(link) <= innerHeight / 5)
   const asked = begun.find(({ hash }) => hash === location.hash)
   const link = (asked && topOf(asked) >= 0 ? asked : begun.at(-1)) ?? links[0]

@@ -1,6 +1,6 @@
 // Send, and the menu of what else it can do: send until a refusal comes. Only a GET has the menu, as a POST
 // would make as many records as it needs requests.
-import { button, el, printNumber, setText } from './draw.js'
+import { $, button, el, printNumber, setText } from './draw.js'
 import { isWaiting, limitsOf, reading } from './limits.js'
 import { settings } from './settings.js'
 /** A SendButton belongs to a form, which it submits. Its menu calls run with the status to wait for. */
@@ -16,6 +16,11 @@ export class SendButton {
     this.run = run
     this.element = el('div', { class: 'sending' }, this.send, ...hasMenu ? [this.more, this.menu] : [])
     this.menu.ontoggle = ({ newState }) => newState === 'open' && this.place()
+    this.menu.onkeydown = event => {
+      if (!/^Arrow/.test(event.key)) return
+      event.preventDefault() // to scroll closes the menu
+      $('button:not(:focus)', this.menu).focus()
+    }
   }
   drawWay(until, note, kind) {
     const way = button(`Until ${until} `, () => {
