@@ -204,7 +204,8 @@ func TestBody(t *testing.T) {
 		s := newService(t, Options{})
 		for _, header := range [][]string{{"Content-Type", ""}, {"Content-Encoding", ""},
 			{"Content-Type", "Application/JSON ; x=y"}, {"Content-Encoding", "Identity"},
-			{"Content-Type", "application/json; utf-8; a=; a=1; a=2"}} {
+			{"Content-Type", "application/json; utf-8; a=; a=1; a=2"},
+			{"Content-Type", "application/json; charset=ISO-8859-1"}} {
 			s.send("PUT /categories/1", `{"name":"x"}`, header...).expect(200,
 				`{"id":1,"name":"x"}`)
 		}
@@ -220,13 +221,31 @@ func TestBody(t *testing.T) {
 	t.Run("is refused if it is of another type, or compressed", func(t *testing.T) {
 		s := newService(t, Options{})
 		for _, header := range [][]string{{"Content-Type", "application/jsonp"},
-			{"Content-Type", "application/vnd.api+json"},
+			{"Content-Type", "application/vnd.api+json"}, {"Content-Type", "text/json"},
+			{"Content-Type", "application/x-www-form-urlencoded"}, {"Content-Type", "*/*"},
 			{"Content-Type", "text/plain; application/json"}, {"Content-Type", "; charset=utf-8"},
 			{"Content-Encoding", "gzip"},
 			{"Content-Encoding", "identity", "Content-Encoding", "gzip"}} {
 			s.send("POST /pets", newKiwi, header...).expectError("unsupported_media_type",
 				"The body must ")
 		}
+	})
+}
+
+// Lists of the largest records, held back, are those that were asked for, and whole.
+func TestLargeListsAtOnce(t *testing.T) {
+	inFakeTime(t, "each is its own", func(t *testing.T) {
+		s := newService(t, Options{Delay: time.Second, Slow: "101-101/1000"})
+		for range 100 {
+			s.send("POST /categories", fmt.Sprintf(`{"name":"x","description":"%02000d"}`, 0))
+		}
+		slow := make(chan *reply, 1)
+		go func() { slow <- s.send("GET /categories?after=4&limit=100", "") }()
+		synctest.Wait()
+		s.send("GET /pets?categoryId=999", "").expect(200, "[]")
+		resp := <-slow
+		equal(t, "records", strings.Count(resp.body, `"description"`), 100)
+		equal(t, "Link", resp.Header.Get("Link"), "")
 	})
 }
 
@@ -279,7 +298,7 @@ func TestHEAD(t *testing.T) {
 		return resp
 	}
 	targets := []string{"/pets?limit=1", "/pets?limit=100", "/pets?x=1", "/pets/1", "/nothing", "/",
-		"/healthz", "/openapi.json"}
+		"/healthz", "/openapi.json", "/pets?status=sold&limit=1", "/pets?categoryId=999"}
 	for id := range 30 { // about 2050 bytes; net/http sets a length only up to 2048
 		target := fmt.Sprint("/categories/", 20+id)
 		text := strings.Repeat("x", 1900+id)

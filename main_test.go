@@ -106,11 +106,11 @@ func TestFlags(t *testing.T) {
 	addr, got, err := parseFlags([]string{"-addr", "[::1]:80", "-data", "d.json", "-sample",
 		"s.json", "-keys", "k.json", "-minute", "10s", "-cors-origin", "https://a", "-delay",
 		"2s", "-slow", "1/2", "-fail", "1/3", "-drop", "2-3/4", "-only", "PUT,GET /pets", "-v",
-		"-cors-origin", "https://b"}, io.Discard)
+		"-cors-origin", "https://b", "-cors-origin", "https://c"}, io.Discard)
 	must(t, err)
 	equal(t, "address", addr, "[::1]:80")
 	equal(t, "options", got, Options{Data: "d.json", Sample: "s.json", Keys: "k.json",
-		Minute: 10 * time.Second, CORSOrigins: []string{"https://a", "https://b"},
+		Minute: 10 * time.Second, CORSOrigins: []string{"https://a", "https://b", "https://c"},
 		Delay: 2 * time.Second, Slow: "1/2", Fail: "1/3", Drop: "2-3/4", Only: "PUT,GET /pets",
 		Verbose: true})
 	addr, got, err = parseFlags(nil, io.Discard)

@@ -102,6 +102,10 @@ func TestWrongValue(t *testing.T) {
 func TestNameAndDescription(t *testing.T) {
 	t.Run("may have 200 and 2000 characters, of any size", func(t *testing.T) {
 		s := newService(t, Options{})
+		for _, name := range []string{strings.Repeat("é", 200), strings.Repeat("😀", 200)} {
+			s.send("PUT /pets/1", `{"name":"`+name+`","categoryId":1}`).expect(200,
+				`{"id":1,"name":"`+name+`","categoryId":1,"status":"available"}`)
+		}
 		text := `"name":"` + strings.Repeat("é", 200) +
 			`","description":"` + strings.Repeat("😀", 2000) + `"}`
 		s.send("PUT /categories/1", "{"+text).expect(200, `{"id":1,`+text)
@@ -120,7 +124,8 @@ func TestNameAndDescription(t *testing.T) {
 	})
 	t.Run("come back, whatever the text", func(t *testing.T) {
 		s := newService(t, Options{})
-		for _, text := range []string{strange, `"name":" é ","description":""}`} {
+		for _, text := range []string{strange, `"name":" é ","description":""}`,
+			`"name":"\u0000x\u0000"}`} {
 			s.send("PUT /categories/1", `{`+text).expect(200, `{"id":1,`+text)
 			s.send("GET /categories/1", "").expect(200, `{"id":1,`+text)
 		}
@@ -160,7 +165,8 @@ func TestShipDate(t *testing.T) {
 	t.Run("comes back as it was sent", func(t *testing.T) {
 		s := newService(t, Options{})
 		for _, date := range []string{"2030-12-05T09:30:00.123456789+05:45",
-			"2030-12-05T09:30:00.500Z", "2030-01-01T00:00:00-23:59", "2028-02-29T23:59:59Z"} {
+			"2030-12-05T09:30:00.500Z", "2030-01-01T00:00:00-23:59", "2028-02-29T23:59:59Z",
+			"2000-02-29T00:00:00+00:00", "2030-01-01T00:00:00-00:00"} {
 			order := `"shipDate":"` + date + `","complete":false}`
 			s.send("PUT /store/orders/2", "{"+order).expect(200, `{"id":2,`+order)
 		}

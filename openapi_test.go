@@ -20,6 +20,7 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 )
 
 // A description is what the tests read of docs/openapi.json, with every $ref replaced by what it
@@ -172,6 +173,9 @@ func (s schema) values() (values []value) {
 	}
 	if lowest := cmp.Or(s.Minimum, s.MinLength); lowest != nil {
 		values = append(values, value{sized(*lowest), true}, value{sized(*lowest - 1), false})
+	}
+	if s.Maximum != nil {
+		values = append(values, value{int64(1<<32 + 1), false}, value{int64(math.MaxInt64), false})
 	}
 	if highest := cmp.Or(s.Maximum, s.MaxLength); highest != nil {
 		values = append(values, value{sized(*highest), true}, value{sized(*highest + 1), false})

@@ -211,10 +211,81 @@ func TestEditedFile(t *testing.T) {
 	s.send("GET /inventory", "").expect(200, `[{"petId":3,"quantity":0,"status":"available"},
 		{"petId":9,"quantity":5,"status":"pending"}]`)
 	s.send("GET /store/orders", "").expect(200, `[{"id":9,"petId":3,"complete":false}]`)
+	s.send("POST /categories", aCategory).expect(201, `{"id":3,"name":"Birds"}`)
+	s.send("POST /pets", `{"name":"x","categoryId":3}`).expect(201,
+		`{"id":10,"name":"x","categoryId":3,"status":"available"}`)
+	equal(t, "the file", contentOf(t, s.store.path), `{
+"lastCategoryId": 3,
+"lastPetId": 10,
+"lastOrderId": 9,
+"categories": [
+{"id":2,"name":"c"},
+{"id":3,"name":"Birds"}
+],
+"pets": [
+{"id":3,"name":"q","categoryId":2,"status":"available","quantity":0},
+{"id":9,"name":"r","categoryId":2,"status":"pending","quantity":5},
+{"id":10,"name":"x","categoryId":3,"status":"available","quantity":0}
+],
+"orders": [
+{"id":9,"petId":3,"complete":false}
+]
+}
+`)
 	equal(t, "log", s.logged.String(), "")
 }
 
 // A broken file stops the start with an error in one line, and is left as it is.
+// What a write changes, and what it leaves.
+func TestWhatAWriteLeaves(t *testing.T) {
+	t.Run("an order has just the fields that were sent", func(t *testing.T) {
+		s := newService(t, Options{Data: freshPath(t)})
+		fields := []string{`"petId":1,`, `"quantity":7,`, `"shipDate":"2030-01-01T00:00:00Z",`}
+		for set := range 16 {
+			sent := ""
+			for i, field := range fields {
+				if set&(1<<i) != 0 {
+					sent += field
+				}
+			}
+			sent += fmt.Sprintf(`"complete":%t}`, set >= 8)
+			s.send("POST /store/orders", "{"+sent).expect(201, fmt.Sprintf(`{"id":%d,`, 3+set)+sent)
+			s.send(fmt.Sprint("PUT /store/orders/", 3+set), "{"+sent).expect(200,
+				fmt.Sprintf(`{"id":%d,`, 3+set)+sent)
+		}
+		s.expectSaved()
+	})
+	t.Run("neither stock nor status follows from the other", func(t *testing.T) {
+		s := newService(t, Options{})
+		for _, status := range []string{"sold", "pending", "available"} {
+			pet := `"name":"x","categoryId":1,"status":"` + status + `"}`
+			s.send("PATCH /inventory/1", `{"quantity":3}`)
+			s.send("PUT /pets/1", "{"+pet).expect(200, `{"id":1,`+pet)
+			s.send("GET /inventory/1", "").expect(200,
+				`{"petId":1,"quantity":3,"status":"`+status+`"}`)
+			s.send("PATCH /inventory/1", `{"quantity":0}`).expect(200,
+				`{"petId":1,"quantity":0,"status":"`+status+`"}`)
+		}
+	})
+	t.Run("one that changes nothing is saved all the same", func(t *testing.T) {
+		s := newService(t, Options{Data: freshPath(t)})
+		same := func() *reply { return s.send("PATCH /inventory/1", `{"quantity":3}`) }
+		defer breakDisk(t, s.store.path)()
+		same().expectError("save_failed", "")
+	})
+	t.Run("a record that any other names stays", func(t *testing.T) {
+		s := newService(t, Options{Sample: writeFile(t, freshPath(t), `{"categories":[
+			{"id":1,"name":"a"},{"id":2,"name":"b"},{"id":3,"name":"c"}],"pets":[
+			{"id":1,"name":"x","categoryId":3},{"id":2,"name":"x","categoryId":1},
+			{"id":3,"name":"x","categoryId":2}],
+			"orders":[{"id":1,"petId":3},{"id":2,"petId":1},{"id":3,"petId":2}]}`)})
+		for id := range 3 {
+			s.send(fmt.Sprint("DELETE /categories/", id+1), "").expectError("in_use", "")
+			s.send(fmt.Sprint("DELETE /pets/", id+1), "").expectError("in_use", "")
+		}
+	})
+}
+
 func TestBrokenFile(t *testing.T) {
 	const one = `{"categories":[{"id":1,"name":"c"}`
 	type test struct{ content, want string }
@@ -238,6 +309,8 @@ func TestBrokenFile(t *testing.T) {
 		{one + `],"pets":[{"id":2,"name":"p","categoryId":1,"quantity":-1}]}`,
 			"pets, record 1: quantity must be from 0"},
 		{`{"orders":[{"id":1},{"id":2,"petId":9}]}`, "orders, record 2: petId 9 does not exist"},
+		{`{"orders":[{"id":1,"petId":9,"complete":true}]}`, "orders, record 1: petId 9 does not"},
+		{"", "The JSON is empty"}, {"\x00", "The JSON is malformed on line 1, at byte 1"},
 		{`{"orders":[{"id":1},{"id":2},{"id":1}]}`, "orders, record 3: id 1 appears twice"},
 		{`{"orders":[{"id":1,"quantity":0}]}`, "orders, record 1: quantity must be from 1 to"},
 		{`{"categories":[{"id":1,"name":"c"}],"pets":[{"id":1,"name":"p","categoryId":1,
@@ -293,9 +366,15 @@ func TestDataFile(t *testing.T) {
 			equal(t, "mode", info.Mode(), want)
 		}
 		expectMode(0o600)
-		must(t, os.Chmod(s.store.path, 0o402))
-		s.send("DELETE /pets/5", "").expect(204, "")
-		expectMode(0o402)
+		for i, mode := range []fs.FileMode{0o402, 0o200, 0o755} {
+			must(t, os.Chmod(s.store.path, mode))
+			s.send(fmt.Sprint("PATCH /inventory/", i+1), `{"quantity":8}`)
+			expectMode(mode)
+		}
+		for _, mode := range []fs.FileMode{0o444, 0o400, 0o555} {
+			must(t, os.Chmod(s.store.path, mode))
+			s.send("DELETE /pets/5", "").expectError("save_failed", "")
+		}
 	})
 	t.Run("is what its name led to at the start, through links", func(t *testing.T) {
 		begin, services := t.TempDir(), map[string]*service{}
