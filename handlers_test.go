@@ -130,6 +130,7 @@ func TestLists(t *testing.T) {
 			"/pets?after=25&categoryId=1&limit=20&status=sold"},
 		{"the last page has no link", "/pets?after=136", 137, 19, ""},
 		{"nor has one that is just full", "/pets?after=135", 136, 20, ""},
+		{"nor one after all records", "/pets?after=9223372036854775807", 0, 0, ""},
 		{"nor has one whose rest is filtered out", "/pets?status=pending&limit=1", 2, 1, ""},
 		{"of orders", "/store/orders?limit=1", 1, 1, "/store/orders?after=1&limit=1"},
 		{"of the inventory", "/inventory?limit=7", 1, 7, "/inventory?after=7&limit=7"},
@@ -223,11 +224,14 @@ func TestBody(t *testing.T) {
 		for _, header := range [][]string{{"Content-Type", "application/jsonp"},
 			{"Content-Type", "application/vnd.api+json"}, {"Content-Type", "text/json"},
 			{"Content-Type", "application/x-www-form-urlencoded"}, {"Content-Type", "*/*"},
+			{"Content-Type", "application/merge-patch+json"},
 			{"Content-Type", "text/plain; application/json"}, {"Content-Type", "; charset=utf-8"},
 			{"Content-Encoding", "gzip"},
 			{"Content-Encoding", "identity", "Content-Encoding", "gzip"}} {
-			s.send("POST /pets", newKiwi, header...).expectError("unsupported_media_type",
-				"The body must ")
+			for _, request := range []string{"POST /pets", "PATCH /inventory/1"} {
+				s.send(request, newKiwi, header...).expectError("unsupported_media_type",
+					"The body must ")
+			}
 		}
 	})
 }
@@ -415,6 +419,16 @@ func TestOrigins(t *testing.T) {
 			equal(t, "this computer, too", got["Access-Control-Allow-Origin"] != nil, keys == "")
 		}
 	})
+	t.Run("may read errors, too", func(t *testing.T) {
+		s := newService(t, Options{Fail: "2/2", Keys: keysFile(t, 1, 9),
+			CORSOrigins: []string{shop}})
+		for i, status := range []int{401, 503, 429} {
+			key := []string{"wrong", testKey, testKey}[i]
+			resp := s.as(key).send("GET /pets", "", "Origin", shop)
+			equal(t, "status", resp.StatusCode, status)
+			equal(t, "origin", resp.Header.Get("Access-Control-Allow-Origin"), shop)
+		}
+	})
 	t.Run("each response says what pages can read of it", func(t *testing.T) {
 		s := newService(t, Options{CORSOrigins: []string{shop}})
 		s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -468,6 +482,10 @@ func TestPreflight(t *testing.T) {
 		contains(t, "the log", s.logged.String(), `OPTIONS "/pets" 204 `)
 		left := ratesOf(s.as(noKey).send("GET /pets", "")).left
 		equal(t, "left without a key", left, int(plans["free"].perMinute)-1)
+	})
+	t.Run("may ask for no headers", func(t *testing.T) {
+		resp := newService(t, options).send("OPTIONS /pets", "", "Origin", shop, method, "PUT")
+		equal(t, "status", resp.StatusCode, 204)
 	})
 	t.Run("is not logged without -v", func(t *testing.T) {
 		s := newService(t, Options{})

@@ -87,6 +87,12 @@ func TestWindows(t *testing.T) {
 		s.expectAfter(tick, rates{status: 429, limit: 2, reset: 60, retry: 59})
 		s.expectAfter(59*time.Second-tick, rates{status: 429, limit: 2, reset: 1, retry: 1})
 	})
+	inFakeTime(t, "of the keyless and of the day begin with a request, too", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 9, 2)})
+		s.as(noKey).expectAfter(0, rates{status: 401, limit: 60, left: 59, reset: 60})
+		s.as(noKey).expectAfter(10*time.Minute, rates{status: 401, limit: 60, left: 59, reset: 60})
+		s.expectAfter(20*time.Hour, rates{status: 200, limit: 2, left: 1, reset: 86400})
+	})
 	inFakeTime(t, "with a minute of 2 s, that of the keyless too, but no day", func(t *testing.T) {
 		s := newService(t, Options{Minute: 2 * time.Second, Keys: keysFile(t, 1, 2)})
 		s.expectLast(2, 0, rates{status: 429, limit: 1, reset: 2, retry: 2})
@@ -120,7 +126,11 @@ func TestWindows(t *testing.T) {
 		}
 		const banned = 70 * time.Second
 		expectWait(testKey, -time.Hour, banned+time.Minute, 4*time.Minute)
-		expectWait(testKey, banned+5*time.Minute, banned, 0)
+		expectWait(testKey, -time.Hour, banned+5*time.Minute, 0)
+		for i := range 11 {
+			l.admit(testKey, onClocks(now, 0, 10*time.Minute+time.Duration(i)*time.Second))
+		}
+		expectWait(testKey, time.Hour, 10*time.Minute, 0) // after a sleep
 	})
 }
 
@@ -238,6 +248,13 @@ func TestBan(t *testing.T) {
 		s.expectAfter(100*time.Millisecond, rates{429, 1, 0, 86340, 86340})
 		s.expectLast(9, time.Second, rates{429, 1, 0, 86331, 86331})
 		s.expectAfter(time.Second, rates{403, 100, 0, 86330, 86330}) // the minute's limit
+	})
+	inFakeTime(t, "the end of a day ends no ban", func(t *testing.T) {
+		s := newService(t, Options{Keys: keysFile(t, 1, 1000)})
+		s.expectAfter(0, rates{status: 200, limit: 1, reset: 60})
+		s.expectAfter(24*time.Hour-41*time.Second, rates{status: 200, limit: 1, reset: 60})
+		s.expectLast(10, time.Second, rates{status: 403, limit: 1, reset: 300, retry: 300})
+		s.expectAfter(time.Minute, rates{status: 403, limit: 1, reset: 240, retry: 240})
 	})
 	inFakeTime(t, "two keys have strikes of their own in the same seconds", func(t *testing.T) {
 		s := newService(t, Options{Keys: writeFile(t, freshPath(t), `[

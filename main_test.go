@@ -142,7 +142,7 @@ func TestFlagValues(t *testing.T) {
 				"https://x#", "https://u@x", "HTTPS://x", "https://X", "https://bücher.example"}},
 		{"an origin may have a port, but not the default one", "-cors-origin",
 			[]string{"http://localhost:5173", "http://[::1]:3000", "http://x:443", "https://x:80",
-				"http://x:1", "http://x:65535"},
+				"http://x:1", "http://x:65535", "http://x:8080", "https://x:4430"},
 			[]string{"http://x:80", "https://x:443", "https://x:", "https://x:http", "http://x:080",
 				"https://:8443", "http://x:0", "http://x:100000"}},
 	} {
@@ -246,6 +246,9 @@ func TestOutput(t *testing.T) {
 		_, printed := runBriefly("-addr", ":0", "-keys", keysFile(t, 9, 9))
 		contains(t, "the output", printed, `"Authorization: Bearer KEY" http://localhost:`)
 		contains(t, "the output", printed, "/pets\nRecords:      in memory\n")
+		_, printed = runBriefly("-addr", ":0", "-keys", keysFile(t, 9, 9), "-sample", "x", "-data",
+			writeFile(t, freshPath(t), "{}"))
+		contains(t, "the log", printed, "-sample x is not used")
 	})
 	t.Run("has a URL where the server answers", func(t *testing.T) {
 		one := &net.TCPAddr{IP: net.IPv6loopback, Port: 80}
@@ -288,9 +291,11 @@ func TestHostsOfTheDemoKeys(t *testing.T) {
 				equal(t, host+" is served", resp.StatusCode == 200, kind != "another name")
 				origin := resp.Header.Get("Access-Control-Allow-Origin")
 				equal(t, "pages of "+host+" may read", origin != "", kind == "this computer")
-				resp = s.send("GET /healthz", "", "Origin", "https://"+host+":5173")
-				origin = resp.Header.Get("Access-Control-Allow-Origin")
-				equal(t, "https pages of "+host+" may", origin != "", kind == "this computer")
+				for _, scheme := range []string{"https", "capacitor"} {
+					resp = s.send("GET /healthz", "", "Origin", scheme+"://"+host+":5173")
+					origin = resp.Header.Get("Access-Control-Allow-Origin")
+					equal(t, scheme+" pages of "+host+" may", origin != "", kind == "this computer")
+				}
 				if strings.ContainsAny(host[:1], "0123456789[") && kind != "another name" {
 					listeners, err := listen(host+":0", true)
 					refused := strings.Contains(fmt.Sprint(err), " is not a loopback address, and ")

@@ -101,13 +101,27 @@ type mistake struct {
 
 type schema struct {
 	Type, Format, Pattern          string
+	Description, Example           any
 	Enum, Required                 []string
-	Codes                          map[string]struct{ Status int } `json:"x-codes"`
+	Codes                          map[string]codeText `json:"x-codes"`
 	Properties                     map[string]schema
 	Minimum, Maximum               *int64
 	MinLength, MaxLength, MaxItems *int64
 	AdditionalProperties, Default  any
 	Items                          *schema
+}
+
+type codeText struct {
+	Status      int
+	Description string
+}
+
+// UnmarshalJSON fails for a keyword that check does not heed.
+func (s *schema) UnmarshalJSON(data []byte) error {
+	type plain schema
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode((*plain)(s))
 }
 
 // check reports what of the JSON in a response is not as the schema describes it.
@@ -138,7 +152,8 @@ func (s schema) check(t testing.TB, what string, value any) {
 		valid = s.Type == "integer" && err == nil && low <= n && n <= high
 	case string:
 		valid = s.Type == "string" && regexp.MustCompile(s.Pattern).MatchString(value) &&
-			(s.Enum == nil || slices.Contains(s.Enum, value))
+			(s.Enum == nil || slices.Contains(s.Enum, value)) &&
+			(s.MaxLength == nil || int64(utf8.RuneCountInString(value)) <= *s.MaxLength)
 	default:
 		valid = s.Type == "boolean"
 	}
@@ -372,6 +387,29 @@ PUT /store/orders/{orderId} replaceOrder [orders] [200 400 401 403 404 409 413 4
 		equal(t, "x-codes", statuses, statusOfCode)
 		equal(t, "enum", slices.Sorted(slices.Values(code.Enum)),
 			slices.Sorted(maps.Keys(statusOfCode)))
+	})
+	t.Run("ids of 64 bits", func(t *testing.T) {
+		for name, s := range d.Components.Schemas {
+			for _, id := range []string{"id", "petId", "categoryId"} {
+				if property, found := s.Properties[id]; found {
+					equal(t, name+" "+id, property.Format, "int64")
+				}
+			}
+		}
+	})
+	t.Run("the parameters that the program names", func(t *testing.T) {
+		for pattern, o := range d.operations {
+			var names []string
+			for _, p := range o.Parameters {
+				if p.In == "query" {
+					names = append(names, p.Name)
+				}
+			}
+			if names != nil {
+				newService(t, Options{}).send(pattern+"?x=1", "").expectError("invalid_parameter",
+					`"x" is unknown here; use one of `+strings.Join(names, ", ")+".")
+			}
+		}
 	})
 	t.Run("what must and may be in a schema", func(t *testing.T) {
 		got := "\n"
@@ -610,9 +648,13 @@ func valueIn(data []byte) (value any) {
 func provoke(t *testing.T, example string) *service {
 	s := newService(t, Options{})
 	spend := func(every time.Duration, message string) { // until there is such an error
-		for err := error(nil); !strings.Contains(fmt.Sprint(err), message); time.Sleep(every) {
-			err = s.limits.admit("demo-free", time.Now()).err
+		for range 5000 {
+			if strings.Contains(fmt.Sprint(s.limits.admit("demo-free", time.Now()).err), message) {
+				return
+			}
+			time.Sleep(every)
 		}
+		t.Fatalf("no error says %q", message)
 	}
 	switch example {
 	case "BodyIncomplete":
@@ -656,7 +698,9 @@ func TestDescribedValues(t *testing.T) {
 					if resp.err().Code == "unknown_reference" { // whatever the integer
 						continue
 					}
-					if v.valid == refused || refused && !strings.HasPrefix(message, name+" ") {
+					noRecord := resp.StatusCode == 404 && strings.Contains(pattern, "{"+name+"}")
+					if v.valid == refused || refused && !strings.HasPrefix(message, name+" ") ||
+						v.valid && resp.StatusCode >= 300 && !noRecord {
 						t.Errorf("sent %s\n got %d %s\nwant %.50s to be valid: %t", resp.sent,
 							resp.StatusCode, message, fmt.Sprint(v.json), v.valid)
 					}
@@ -674,9 +718,18 @@ func TestDescribedValues(t *testing.T) {
 			leftOut := value{nil, !slices.Contains(body.Required, name)} // as exampleOf has it
 			check(name, property, func(v any) mistake {
 				return mistake{Body: map[string]any{name: v}}
-			}, leftOut, value{1.5, false})
+			}, leftOut, value{1.5, false}, value{json.RawMessage("null"), false})
+		}
+		for _, name := range []string{"petId", "quantity", "status", "shipDate", "lastPetId"} {
+			if _, known := body.Properties[name]; body.Properties != nil && !known {
+				request, text, _ := exampleOf(pattern, o, mistake{Body: map[string]any{name: 1}})
+				newService(t, Options{}).send(request, text).expectError("invalid_field",
+					fmt.Sprintf("%q is unknown here; leave it out.", name))
+			}
 		}
 		if body.Properties != nil {
+			request, _, _ := exampleOf(pattern, o, mistake{})
+			newService(t, Options{}).send(request, "").expectError("malformed_json", "The JSON is")
 			equal(t, o.OperationID+": body is required", o.RequestBody.Required, true)
 		}
 	}
