@@ -87,8 +87,6 @@ func TestOrders(t *testing.T) {
 		s.send("PUT /store/orders/1", `{"quantity":7,"complete":true}`).expect(200,
 			`{"id":1,"quantity":7,"complete":true}`)
 		s.send("PUT /store/orders/1", "{}").expectError("order_complete", "")
-		s.send("PUT /store/orders/2", `{"quantity":0}`).expectError("invalid_field",
-			"quantity must be from 1 to 2147483647.")
 		s.send("DELETE /store/orders/1", "").expectError("order_complete", "")
 	})
 }
@@ -289,7 +287,7 @@ func TestUnknownPath(t *testing.T) {
 
 // A HEAD gets the header of a GET, with its length. (Over HTTP, since net/http sets a part of it.)
 func TestHEAD(t *testing.T) {
-	s := newService(t, Options{Sample: manyRecords(t)})
+	s := newService(t, Options{})
 	server := httptest.NewServer(s)
 	defer server.Close()
 	send := func(method, target string) *http.Response {
@@ -301,13 +299,13 @@ func TestHEAD(t *testing.T) {
 		resp.Header.Del("X-RateLimit-Remaining") // it falls with each request
 		return resp
 	}
-	targets := []string{"/pets?limit=1", "/pets?limit=100", "/pets?x=1", "/pets/1", "/nothing", "/",
-		"/healthz", "/openapi.json", "/pets?status=sold&limit=1", "/pets?categoryId=999"}
-	for id := range 30 { // about 2050 bytes; net/http sets a length only up to 2048
-		target := fmt.Sprint("/categories/", 20+id)
+	targets := []string{"/pets?limit=1", "/categories?limit=9", "/categories?limit=100",
+		"/pets?x=1", "/pets/1", "/nothing", "/", "/healthz", "/openapi.json",
+		"/pets?status=sold&limit=1", "/pets?categoryId=999"}
+	for id := 5; id < 35; id++ { // about 2050 bytes; net/http sets a length only up to 2048
 		text := strings.Repeat("x", 1900+id)
-		s.send("PUT "+target, fmt.Sprintf(`{"name":"%0100d","description":"%s"}`, id, text))
-		targets = append(targets, target)
+		s.send("POST /categories", fmt.Sprintf(`{"name":"%0100d","description":"%s"}`, id, text))
+		targets = append(targets, fmt.Sprint("/categories/", id))
 	}
 	for _, target := range targets {
 		get, head := send("GET", target), send("HEAD", target)
@@ -382,12 +380,9 @@ func TestKeyOfARequest(t *testing.T) {
 		s.send("GET /categories?after=4", "", "Authorization", "Bearer demo-pro").expect(200, "[]")
 		for _, value := range []string{"Bearer wrong", "Bearer DEMO-PRO", "Bearer demo-pro x",
 			"Bearers demo-pro", "Bearer", "Basic demo-pro", "demo-pro", ""} {
-			s.send("GET /pets", "", "Authorization", value).expectError("unauthorized", asks)
+			s.send("GET /pets", "", "Authorization", value, "Authorization", "Bearer demo-pro").
+				expectError("unauthorized", asks) // since the first one counts
 		}
-	})
-	t.Run("is in the first line of Authorization", func(t *testing.T) {
-		newService(t, Options{}).as(noKey).send("GET /pets", "", "Authorization", "Basic dTpw",
-			"Authorization", "Bearer demo-pro").expectError("unauthorized", asks)
 	})
 	t.Run("is asked for before it is told which paths exist", func(t *testing.T) {
 		s := newService(t, Options{})
@@ -482,15 +477,13 @@ func TestPreflight(t *testing.T) {
 		contains(t, "the log", s.logged.String(), `OPTIONS "/pets" 204 `)
 		left := ratesOf(s.as(noKey).send("GET /pets", "")).left
 		equal(t, "left without a key", left, int(plans["free"].perMinute)-1)
+		s = newService(t, Options{})
+		s.send("OPTIONS /pets", "", method, "PUT", "Origin", "http://evil.example")
+		equal(t, "log without -v", s.logged.String(), "")
 	})
 	t.Run("may ask for no headers", func(t *testing.T) {
 		resp := newService(t, options).send("OPTIONS /pets", "", "Origin", shop, method, "PUT")
 		equal(t, "status", resp.StatusCode, 204)
-	})
-	t.Run("is not logged without -v", func(t *testing.T) {
-		s := newService(t, Options{})
-		s.send("OPTIONS /pets", "", method, "PUT", "Origin", "http://evil.example")
-		equal(t, "log", s.logged.String(), "")
 	})
 	t.Run("without an origin, a method or OPTIONS is none", func(t *testing.T) {
 		s := newService(t, options)
@@ -628,7 +621,7 @@ func TestFaults(t *testing.T) {
 		s.expectStatuses("HEAD /pets", 503)
 		s.expectStatuses("GET /pets", 200)
 	})
-	inFakeTime(t, "with only an operation leave, and do not count, others", func(t *testing.T) {
+	inFakeTime(t, "with only an operation spare others, uncounted", func(t *testing.T) {
 		s := newService(t, Options{Fail: "2-2/2", Delay: time.Second, Slow: "2-2/2",
 			Only: "GET /pets,PUT /pets/{petId},DELETE"})
 		s.expectStatuses("GET /pets", 200)
@@ -641,9 +634,7 @@ func TestFaults(t *testing.T) {
 		s.expectTook(time.Second, "PUT /pets/1", 503)
 		s.expectStatuses("PUT /categories/9", 400, 400)
 		s.expectStatuses("DELETE /x", 404)
-	})
-	inFakeTime(t, "with only an operation leave others without a delay", func(t *testing.T) {
-		s := newService(t, Options{Delay: time.Second, Only: "GET /pets"})
+		s = newService(t, Options{Delay: time.Second, Only: "GET /pets"})
 		s.expectTook(time.Second, "GET /pets", 200)
 		s.expectStatuses("GET /pets/1", 200)
 	})

@@ -193,7 +193,6 @@ func keysFile(t testing.TB, perMinute, perDay int64) string {
 		"perMinute": %d, "perDay": %d}]`, testKey, perMinute, perDay))
 }
 
-// must ends the test if there is an error.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -205,15 +204,12 @@ func must(t testing.TB, err error) {
 func equal(t testing.TB, what string, got, want any) {
 	t.Helper()
 	every := cmp.Exporter(func(reflect.Type) bool { return true }) // field, also an unexported one
-	diff := cmp.Diff(want, got, every)
-	if diff == "" {
-		return
-	}
-	if short := fmt.Sprintf("got %+v, want %+v", got, want); len(short) < 150 {
+	diff, short := cmp.Diff(want, got, every), fmt.Sprintf("got %+v, want %+v", got, want)
+	if diff != "" && len(short) < 150 {
 		t.Errorf("%s: %s", what, short)
-		return
+	} else if diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, nineLines(diff))
 	}
-	t.Errorf("%s (-want +got):\n%s", what, nineLines(diff))
 }
 
 func nineLines(text string) string {
@@ -248,7 +244,6 @@ func freshPath(t testing.TB) string {
 	return filepath.Join(directory, "petstore.json")
 }
 
-// writeFile returns the path.
 func writeFile(t testing.TB, path, content string) string {
 	t.Helper()
 	must(t, os.WriteFile(path, []byte(content), 0o644))

@@ -316,8 +316,8 @@ func TestBrokenFile(t *testing.T) {
 		{"", "The JSON is empty"}, {"\x00", "The JSON is malformed on line 1, at byte 1"},
 		{`{"orders":[{"id":1},{"id":2},{"id":1}]}`, "orders, record 3: id 1 appears twice"},
 		{`{"orders":[{"id":1,"quantity":0}]}`, "orders, record 1: quantity must be from 1 to"},
-		{`{"categories":[{"id":1,"name":"c"}],"pets":[{"id":1,"name":"p","categoryId":1,
-			"quantity":2147483648}]}`, "pets, record 1: quantity must be from 0 to 2147483647."},
+		{one + `],"pets":[{"id":2,"name":"p","categoryId":1,"quantity":2147483648}]}`,
+			"pets, record 1: quantity must be from 0 to 2147483647."},
 		// An id that is missing is told before other faults.
 		{`{"categories":[{"name":5}]}`, "categories, record 1: id is missing; it must"},
 		{`{"pets":[{}]}`, "pets, record 1: id is missing; it must"},
