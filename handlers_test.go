@@ -441,7 +441,6 @@ func TestOrigins(t *testing.T) {
 	})
 }
 
-// What web pages of an allowed origin can read.
 const exposed = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, " +
 	"Location, Link, Allow, Deprecation, Sunset, WWW-Authenticate"
 

@@ -204,10 +204,13 @@ func must(t testing.TB, err error) {
 func equal(t testing.TB, what string, got, want any) {
 	t.Helper()
 	every := cmp.Exporter(func(reflect.Type) bool { return true }) // field, also an unexported one
-	diff, short := cmp.Diff(want, got, every), fmt.Sprintf("got %+v, want %+v", got, want)
-	if diff != "" && len(short) < 150 {
+	diff := cmp.Diff(want, got, every)
+	if diff == "" {
+		return
+	}
+	if short := fmt.Sprintf("got %+v, want %+v", got, want); len(short) < 150 {
 		t.Errorf("%s: %s", what, short)
-	} else if diff != "" {
+	} else {
 		t.Errorf("%s (-want +got):\n%s", what, nineLines(diff))
 	}
 }

@@ -157,9 +157,8 @@ func TestWaiting(t *testing.T) {
 				}
 				time.Sleep(time.Duration(wait) * time.Second)
 				got := ratesOf(s.send("GET /categories?after=4", ""))
-				if wait > 0 && got.status != 200 || got.status == 403 {
-					t.Errorf("%+v after a wait of %d s", got, wait)
-				}
+				refused := wait > 0 && got.status != 200 || got.status == 403
+				equal(t, fmt.Sprintf("after %d s, %+v is a refusal", wait, got), refused, false)
 				wait = got.retry
 				if got.left == 0 && random.IntN(2) == 0 {
 					wait = got.reset

@@ -64,14 +64,13 @@ func startUnder(t testing.TB, command []string, args ...string) *process {
 	return p
 }
 
-// wait waits for the end of the program, and returns what it printed after its first line.
+// wait returns what the program printed after its first line, once it has ended.
 func (p *process) wait() (printed string) {
 	rest, _ := io.ReadAll(p.stderr)
 	p.Wait()
 	return string(rest)
 }
 
-// kill returns what the program printed after its first line.
 func (p *process) kill() (printed string) {
 	p.Process.Kill()
 	return p.wait()
@@ -185,8 +184,6 @@ func TestFaultsAtTheStart(t *testing.T) {
 				host+":"+port)
 		}
 		expectFault(t, 1, "no!host: no such host", "-addr", "no!host:0")
-	})
-	t.Run("the demo keys are for loopback addresses", func(t *testing.T) {
 		expectFault(t, 1, "-addr :0 is not a loopback address, and the demo keys are public; "+
 			"pass -keys FILE too\n", "-addr", ":0")
 	})

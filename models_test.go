@@ -50,7 +50,8 @@ func TestEarlyEnd(t *testing.T) {
 // The place of a fault is the first byte with which the JSON cannot go on, on each Go release.
 func TestPlaceOfAFault(t *testing.T) {
 	for text, want := range map[string]string{
-		`:1`: "1: ':'", `,{}`: "1: ','", `{,`: "2: ','", `[1,]`: "4: ']'", `{"":1,}`: "7: '}'", `{“`: "2: '“'", `1 x`: "3: 'x'",
+		`:1`: "1: ':'", `,{}`: "1: ','", `{,`: "2: ','", `[1,]`: "4: ']'", `1 x`: "3: 'x'",
+		`{"":1,}`: "7: '}'", `{“`: "2: '“'",
 		`-]`: "2: ']'", `1e"`: "3: '\"'", `truenull`: "5: 'n'", `"a":`: "4: ':'", `é`: "1: 'é'",
 		`"\é`: "3: 'é'", `{"name": “Rex”}`: "10: '“'", `{} {}`: "4: '{'", `[1 1`: "4: '1'",
 		`  x`: "3: 'x'",

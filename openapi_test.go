@@ -131,16 +131,13 @@ func (s schema) check(t testing.TB, what string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for name, field := range value {
-			if property, found := s.Properties[name]; found {
-				property.check(t, what+", "+name, field)
-			} else {
-				t.Errorf("%s: %s is not described", what, name)
-			}
+			property, found := s.Properties[name]
+			equal(t, what+", "+name+" is described", found, true)
+			property.check(t, what+", "+name, field)
 		}
 		for _, name := range s.Required {
-			if _, given := value[name]; !given {
-				t.Errorf("%s: %s is missing", what, name)
-			}
+			_, given := value[name]
+			equal(t, what+" has "+name, given, true)
 		}
 	case []any:
 		for _, item := range value {
@@ -207,10 +204,9 @@ func (s schema) values() (values []value) {
 	return values
 }
 
-var reference = regexp.MustCompile(`\{\s*"\$ref":\s*"#/components/(\w+)/(\w+)"\s*\}`)
-
 // theDescription reads docs/openapi.json, once.
 var theDescription = sync.OnceValue(func() (d description) {
+	reference := regexp.MustCompile(`\{\s*"\$ref":\s*"#/components/(\w+)/(\w+)"\s*\}`)
 	var document struct {
 		Components map[string]map[string]json.RawMessage
 	}
@@ -238,8 +234,14 @@ var theDescription = sync.OnceValue(func() (d description) {
 // each error, and of what all of them have.
 func (r *reply) expectDescribed() {
 	r.s.t.Helper()
-	if r.StatusCode >= 400 && r.Request.Method != "HEAD" {
-		r.expectErrorObject()
+	if r.StatusCode >= 400 && r.Request.Method != "HEAD" { // an Error, and nothing else
+		e, what := r.err(), r.sent+": "+r.err().Code
+		r.compare(r.body, string(encode(e))+"\n")
+		equal(r.s.t, what+": type", r.Header.Get("Content-Type"), "application/json")
+		equal(r.s.t, what+": status in the body", e.Status, r.StatusCode)
+		equal(r.s.t, what+": status", r.StatusCode, statusOfCode[e.Code])
+		sentence := strings.HasSuffix(e.Message, ".") && !internals.MatchString(e.Message)
+		equal(r.s.t, what+": is a sentence for a client: "+e.Message, sentence, true)
 	}
 	if !openPath.MatchString(r.Request.URL.Path) {
 		wantType := map[bool]string{true: "application/json"}[r.StatusCode != http.StatusNoContent]
@@ -247,15 +249,13 @@ func (r *reply) expectDescribed() {
 		equal(r.s.t, r.sent+": Cache-Control", r.Header.Get("Cache-Control"), "no-store")
 		for _, name := range []string{"Limit", "Remaining", "Reset"} {
 			value := r.Header.Get("X-RateLimit-" + name)
-			if _, err := strconv.ParseUint(value, 10, 64); err != nil {
-				r.s.t.Errorf("%s: X-RateLimit-%s is %q", r.sent, name, value)
-			}
+			_, err := strconv.ParseUint(value, 10, 64)
+			equal(r.s.t, r.sent+": X-RateLimit-"+name, err, nil)
 		}
 	}
 	_, pattern := r.s.mux.Handler(r.Request)
-	o, found := theDescription().operations[pattern]
 	clean := path.Clean("/" + r.Request.URL.Path) // to which the mux would redirect
-	if found && r.Request.URL.Path == clean {
+	if o, found := theDescription().operations[pattern]; found && r.Request.URL.Path == clean {
 		r.expectOperation(o)
 	}
 }
@@ -269,29 +269,14 @@ var (
 		`^(Cache-Control|Connection|Content-(Length|Type)|Vary|Access-Control-.*)$`)
 )
 
-// expectErrorObject expects an Error, and nothing else, with a message for people.
-func (r *reply) expectErrorObject() {
-	r.s.t.Helper()
-	e := r.err()
-	r.compare(r.body, string(encode(e))+"\n")
-	what := r.sent + ": " + e.Code
-	equal(r.s.t, what+": type", r.Header.Get("Content-Type"), "application/json")
-	equal(r.s.t, what+": status in the body", e.Status, r.StatusCode)
-	equal(r.s.t, what+": status", r.StatusCode, statusOfCode[e.Code])
-	if internals.MatchString(e.Message) || !strings.HasSuffix(e.Message, ".") {
-		r.s.t.Errorf("%s: %q is no sentence for a client", what, e.Message)
-	}
-}
-
 // expectOperation expects a response that an operation can have.
 func (r *reply) expectOperation(o operation) {
 	r.s.t.Helper()
 	code := r.err().Code
 	what := fmt.Sprintf("%s: the %d %s", r.sent, r.StatusCode, code)
 	described, found := o.Responses[r.StatusCode]
-	if !found || code != "" && !strings.Contains(described.Description, "`"+code+"`: ") {
-		r.s.t.Errorf("%s is not described", what)
-	}
+	equal(r.s.t, what+" is described", found &&
+		(code == "" || strings.Contains(described.Description, "`"+code+"`: ")), true)
 	if r.body != "" {
 		described.Content["application/json"].Schema.check(r.s.t, what, valueIn([]byte(r.body)))
 	}
@@ -308,9 +293,7 @@ func (r *reply) expectOperation(o operation) {
 		others.Del(name)
 	}
 	for name := range others {
-		if !general.MatchString(name) {
-			r.s.t.Errorf("%s has the header %s, which is not described", what, name)
-		}
+		equal(r.s.t, what+": "+name+" is described", general.MatchString(name), true)
 	}
 }
 
@@ -566,10 +549,8 @@ func TestExamples(t *testing.T) {
 				uses[key] = append(uses[key], use{pattern, status, example})
 			}
 			for code := range statusOfCode {
-				if strings.Contains(response.Description, "`"+code+"`: ") != codes[code] {
-					t.Errorf("%s %d: only one of description and examples has %s", o.OperationID,
-						status, code)
-				}
+				what := fmt.Sprintf("%s %d: an example has %s", o.OperationID, status, code)
+				equal(t, what, codes[code], strings.Contains(response.Description, "`"+code+"`: "))
 			}
 		}
 	}
@@ -595,9 +576,7 @@ func TestExamples(t *testing.T) {
 						target = cmp.Or(resp.Header.Get("Location"), target)
 						s.send("GET "+target, "").expect(200, string(use.example.Value))
 					}
-					if use.example.Summary == "" {
-						t.Error("the example has no summary")
-					}
+					equal(t, "the example has a summary", use.example.Summary != "", true)
 				})
 			}
 		})
