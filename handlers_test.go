@@ -187,7 +187,6 @@ func TestBody(t *testing.T) {
 			for _, length := range []int{size, -1} { // -1 is that of a body in chunks
 				r := httptest.NewRequest("PUT", "/categories/1", strings.NewReader(body))
 				r.ContentLength = int64(length)
-				r.Header.Set("X-API-Key", "demo-pro")
 				equal(t, fmt.Sprintf("status of %d bytes with the Content-Length %d", size, length),
 					s.sendRequest(r).StatusCode, want)
 			}
@@ -213,7 +212,6 @@ func TestBody(t *testing.T) {
 		s := newService(t, Options{})
 		for _, err := range []error{io.ErrUnexpectedEOF, os.ErrDeadlineExceeded, io.ErrClosedPipe} {
 			r := httptest.NewRequest("POST", "/pets", iotest.ErrReader(err))
-			r.Header.Set("X-API-Key", testKey)
 			s.sendRequest(r).expectError("incomplete_body", "")
 		}
 	})
@@ -326,11 +324,10 @@ func TestRequestInProcess(t *testing.T) {
 		{Method: "GET", URL: &url.URL{Path: "/"}}, {URL: new(url.URL)}, // without a body
 	} {
 		before := *r.URL
-		equal(t, "body", s.sendRequest(r).body, page)
+		equal(t, "body", s.as(noKey).sendRequest(r).body, page)
 		equal(t, "the caller's URL", *r.URL, before)
 	}
 	r := &http.Request{Method: "POST", URL: &url.URL{Path: "/pets"}, Header: http.Header{}}
-	r.Header.Set("X-API-Key", testKey)
 	s.sendRequest(r).expectError("malformed_json", "The JSON is empty")
 	r.URL.Path = "pets"
 	s.sendRequest(r).expectError("not_found", "This path does not exist")
@@ -592,7 +589,6 @@ func TestFaults(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel() // as net/http does when the client has gone
 		r := httptest.NewRequestWithContext(gone, "GET", "/pets", nil)
-		r.Header.Set("X-API-Key", testKey)
 		begin := time.Now()
 		s.sendRequest(r)
 		equal(t, "for a client that has gone, it took", time.Since(begin), time.Duration(0))

@@ -67,9 +67,6 @@ func (s *service) send(request, body string, header ...string) *reply {
 	s.t.Helper()
 	method, target, _ := strings.Cut(request, " ")
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	if s.key != noKey {
-		r.Header.Set("X-API-Key", s.key)
-	}
 	for pair := range slices.Chunk(header, 2) {
 		r.Header.Add(pair[0], pair[1])
 		if pair[0] == "Host" { // where net/http puts it
@@ -97,6 +94,9 @@ func (s *service) sendRequest(r *http.Request) (resp *reply) {
 			panic(p)
 		}
 	}()
+	if s.key != noKey {
+		r.Header.Set("X-API-Key", s.key)
+	}
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
 	resp.Response, resp.body = w.Result(), w.Body.String()

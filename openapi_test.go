@@ -561,10 +561,8 @@ func TestExamples(t *testing.T) {
 			rule += " of " + operations[uses[0].pattern].OperationID
 		}
 		t.Run(rule, func(t *testing.T) {
-			for _, use := range uses {
-				if t.Failed() {
-					return
-				}
+			for i := 0; i < len(uses) && !t.Failed(); i++ {
+				use := uses[i]
 				synctest.Test(t, func(t *testing.T) {
 					s := provoke(t, name)
 					o := operations[use.pattern]
