@@ -527,10 +527,8 @@ func exampleOf(pattern string, o operation, m mistake) (request, body string, he
 }
 
 // Each example of a response is what the program sends on its sample data after a request as
-// described, or after the mistake that the example tells of. If operations share an example, the
-// first that differs is told. The examples of a response have all codes that its description names.
-// So the program really sends each code where it is described; if it sends one elsewhere,
-// expectOperation fails the test that gets it.
+// described, or after the mistake that the example tells of. The examples of a response have all
+// codes that its description names. If one is sent elsewhere, expectOperation fails.
 func TestExamples(t *testing.T) {
 	type use struct {
 		pattern string
