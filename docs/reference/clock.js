@@ -8,11 +8,7 @@ export function remaining(end) {
   if (next < due) {
     due = next
     clearTimeout(timer)
-    timer = setTimeout(tick, next - now)
+    timer = setTimeout(() => { due = Infinity; clock.dispatchEvent(new Event('tick')) }, next - now)
   }
   return left
-}
-function tick() {
-  due = Infinity
-  clock.dispatchEvent(new Event('tick'))
 }

@@ -65,7 +65,6 @@ export class Form {
     const refused = code === 'invalid_parameter' ? named ?? inputs.find(input => input.in === 'path') : body
     return status === 400 && refused && { field: this.fields.find(({ name }) => name === refused.name), text: '' }
   }
-  /** @param {Fault | undefined} fault */
   mark(fault) {
     for (const field of this.fields) {
       field.ariaInvalid = String(field === fault?.field)
@@ -78,9 +77,8 @@ function drawField(input) {
   const { enum: options, type, default: preset = '', ...plain } = resolve(schema)
   const control = el(location === 'body' ? 'textarea' : options ? 'select' : 'input', { name, spellcheck: 'false' })
   for (const value of options ? ['', ...options] : []) control.append(el('option', { value }, value || 'not sent'))
-  if (type === 'integer') { // as it may be pasted with spaces
-    Object.assign(control, { inputMode: 'numeric', oninput: () => { control.value = control.value.trim() } })
-  }
+  const trim = () => { control.value = control.value.trim() } // as it may be pasted with spaces
+  if (type === 'integer') Object.assign(control, { inputMode: 'numeric', oninput: trim })
   if (location === 'body') control.defaultValue = printJSON(JSON.stringify(examplesOf(input)[0].value))
   else Object.assign(control, required ? { defaultValue: example } : { placeholder: example || preset })
   return el('label', { class: `field soft in-${location}` }, el('span', {}, el('code', {}, name), required ? ' required' : ''),

@@ -72,7 +72,6 @@ export class Panel {
   showExample(status, index = 0) {
     this.show({ kind: 'example', request: this.exampleRequest, status, index })
   }
-  /** @param {Draft} draft */
   fill(draft) {
     this.fields.fill(draft)
     this.update()
@@ -125,11 +124,7 @@ export class Panel {
     const stop = new AbortController(), { signal } = stop, begun = performance.now()
     this.sending = { stop, begun, patience: until ? lateInRun : late, since: Date.now() }
     const timer = setInterval(() => this.render(), 100)
-    const sendOnce = async () => {
-      const entry = await send(this.operation, this.fields.draft, key, signal)
-      log(entry)
-      return entry
-    }
+    const sendOnce = async () => log(await send(this.operation, this.fields.draft, key, signal))
     const show = outcome => {
       this.sending.since = Date.now()
       this.show({ kind: 'answered', request, outcome })

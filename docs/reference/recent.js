@@ -7,7 +7,6 @@ import { kindOf } from './response.js'
 const list = el('ol'), hint = el('p', { class: 'soft' })
 export const recent = el('section', { id: 'recent', class: 'float box', popover: '', 'aria-label': 'Recent requests' },
   el('h2', { class: 'minor' }, 'Recent requests'), list, hint)
-/** @param {{ entry: import('./client.js').Entry, times: number }} request */
 function drawRow({ entry, times }) {
   const { operationId, method, target, status, failure, plan, sentAt } = entry
   const row = el('button', { type: 'button', class: 'plain', title: `${plan}, ${sentAt}` },

@@ -36,13 +36,12 @@ export function drawExample({ statuses, status, examples, index, canSend, choose
 }
 export const drawRefusal = ({ field, text }) =>
   [drawLine(drawPill('Not sent', 'bad'), []), ...drawText(field.name ? '' : text)] // a field says it itself
-const lost = 'The response was lost. Send again.'
 const unsure = 'The request may have been carried out: list the records before you send it again.'
 /** @param {Entry} entry */
 function explainFailure({ failure, method }) {
   if (failure === 'gone') return 'The server could not be reached: is it running?'
   const why = { stopped: 'You stopped waiting. ', slow: 'It took more than 30 seconds. ' }[failure] ?? ''
-  return why + (method !== 'GET' ? unsure : why ? '' : lost)
+  return why + (method !== 'GET' ? unsure : why ? '' : 'The response was lost. Send again.')
 }
 /** @param {Outcome} outcome */
 function explainMiss({ entry, count, windows, wanted, miss }) {
@@ -66,8 +65,7 @@ const printHeader = (name, value) => name !== 'X-RateLimit-Reset' ? value
   : `${value} (${new Date(1000 * value).toLocaleTimeString('en-GB')})`
 const drawHeaders = pairs => el('dl', { class: 'over soft' }, ...pairs.flatMap(([name, value]) =>
   [el('dt', {}, name), el('dd', {}, printHeader(name, value))]))
-const toKey = () => ($('.own:not([hidden])') ?? $('#key')).focus()
-const drawNoKey = () => el('p', {}, button('Paste your key', toKey),
+const drawNoKey = () => el('p', {}, button('Paste your key', () => ($('.own:not([hidden])') ?? $('#key')).focus()),
   ` at the top of the page${demoKeys.length ? ', or choose a demo key' : ''}.`)
 /** drawResponse shows the headers, of which two lead on: to the next page, and to the new record.
  * @param {Outcome} outcome */

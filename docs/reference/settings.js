@@ -16,16 +16,14 @@ export function remember(storage, name, value) {
 export function openChannel(name) {
   try { return new BroadcastChannel(`petstore.${name}`) } catch { return null }
 }
-const storages = {
-  key: 'sessionStorage', stage: 'sessionStorage', language: 'localStorage', scheme: 'localStorage',
-}
+const storageOf = setting => ['key', 'stage'].includes(setting) ? 'sessionStorage' : 'localStorage'
 export const settings = { key: demoKeys[0]?.key ?? '', stage: false, language: 'curl', scheme: '' }
 export const changes = new EventTarget() // each change is an event with the name of its setting
-for (const setting in storages) settings[setting] = recall(storages[setting], setting) ?? settings[setting]
+for (const name in settings) settings[name] = recall(storageOf(name), name) ?? settings[name]
 if (/^demo-/.test(settings.key) && !demoOf(settings.key)) settings.key = '' // the server has a keys file now
 /** @param {keyof typeof settings} setting @param {any} value */
 export function choose(setting, value) {
   Object.assign(settings, { [setting]: value })
-  remember(storages[setting], setting, value)
+  remember(storageOf(setting), setting, value)
   changes.dispatchEvent(new Event(setting))
 }

@@ -18,8 +18,7 @@ function drawStage() {
   button.ariaPressed = String(isOn)
   setText(button, isOn ? 'Leave stage' : 'Stage')
   recent.popover = isOn ? null : 'auto'
-  if (last && !isOn) document.getElementById(idInAddress())?.scrollIntoView()
-  if (!isOn) return
+  if (!isOn) return last && document.getElementById(idInAddress())?.scrollIntoView()
   if (shown.some(([id]) => id === idInAddress())) choice.value = idInAddress()
   history.replaceState(null, '', `#${choice.value}`)
   const { form, head } = panels.get(choice.value)
