@@ -243,6 +243,7 @@ func TestLargeListsAtOnce(t *testing.T) {
 		s.send("GET /pets?categoryId=999", "").expect(200, "[]")
 		resp := <-slow
 		equal(t, "records", strings.Count(resp.body, `"description"`), 100)
+		equal(t, "the first id", resp.body[:8], `[{"id":5`)
 		equal(t, "Link", resp.Header.Get("Link"), "")
 	})
 }
