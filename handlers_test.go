@@ -646,18 +646,20 @@ func TestFaults(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	inFakeTime(t, "has a line for each request, never with its key", func(t *testing.T) {
-		s := newService(t, Options{Verbose: true, Drop: "4/4", Only: "DELETE",
-			Delay: 2 * time.Second, Slow: "1/4", Keys: keysFile(t, 3, 9)})
+		s := newService(t, Options{Verbose: true, Drop: "2-2/2", Only: "DELETE",
+			Delay: 2 * time.Second, Keys: keysFile(t, 4, 9)})
 		s.send("POST /pets?x=1", newKiwi)
 		s.send("PUT /%0ax", "")
 		s.send("DELETE /pets/5", "")
+		s.send("DELETE /pets/3", "")
 		s.send("GET //x", "")
 		s.as("secret").send("GET /pets", "", "Authorization", "Bearer secret")
 		r, _ := http.NewRequest("GET", "/healthz?x=1", nil)
 		s.sendRequest(r)
 		equal(t, "log", s.logged.String(), `POST "/pets?x=1" 201 0s
 PUT "/%0ax" 404 not_found 0s
-DELETE "/pets/5" dropped 2s
+DELETE "/pets/5" 204 2s
+DELETE "/pets/3" dropped 2s
 GET "//x" 429 rate_limited 0s
 GET "/pets" 401 unauthorized 0s
 GET "/healthz?x=1" 200 0s
