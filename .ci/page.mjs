@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { expect, test as base } from 'playwright/test'
 const root = join(import.meta.dirname, '..'), ownKey = ['-keys', join(import.meta.dirname, 'own-key.json')]
 const api = JSON.parse(readFileSync(join(root, 'docs/openapi.json')))
+const part = selector => ({ page }, use) => use(page.locator(selector))
 const test = base.extend({
   // binary is the program, which each worker builds once.
   binary: [async ({}, use, { project, workerIndex }) => {
@@ -29,19 +30,16 @@ const test = base.extend({
   },
   page: async ({ page }, use) => {
     const isBrowsersOwn = text => /^Failed to load resource|Password field/.test(text)
-    const errors = [], elsewhere = []
-    page.on('console', message => isBrowsersOwn(message.text()) || errors.push(message.text()))
-    page.on('pageerror', error => errors.push(error.stack))
-    page.on('request', asked => asked.url().startsWith('http://localhost:') || elsewhere.push(asked.url()))
+    const faults = []
+    page.on('console', message => isBrowsersOwn(message.text()) || faults.push(message.text()))
+    page.on('pageerror', error => faults.push(error.stack))
+    page.on('request', asked => asked.url().startsWith('http://localhost:') || faults.push(asked.url()))
     await use(page)
-    expect(elsewhere, 'no request to elsewhere').toEqual([])
-    expect(errors, 'no error in the console').toEqual([])
+    expect(faults, 'no error in the console, and no request to elsewhere').toEqual([])
   },
-  first: ({ page }, use) => use(page.locator('#first')), // the panel of a first request
-  list: ({ page }, use) => use(page.locator('#listPets')), // two sections of the reference
-  create: ({ page }, use) => use(page.locator('#createPet')),
-  meter: ({ page }, use) => use(page.locator('.meter')), // what is known of the limit
-  key: ({ page }, use) => use(page.locator('#key')),
+  // The panel of a first request, two sections of the reference, and what is known of the limit of the key.
+  first: part('#first'), list: part('#listPets'), create: part('#createPet'),
+  meter: part('.meter'), key: part('#key'),
 })
 const expectText = (part, text, fact) => expect(part, fact).toContainText(text)
 const press = (place, name) => place.getByRole('button', { name, exact: true }).click()

@@ -30,9 +30,8 @@ function drawOperation(operation) {
   const more = el('div', { class: 'more' }), parameters = inputs.filter(input => input !== body)
   panels.set(operationId, panel)
   if (parameters.length) more.append(el('h4', {}, 'Parameters'), drawFields(parameters))
-  const { schema } = body ?? {}
-  if (body) more.append(el('h4', {}, 'Body ', el('code', {}, schemaName(schema))),
-    drawFields(fieldsOf(schema)))
+  if (body) more.append(el('h4', {}, 'Body ', el('code', {}, schemaName(body.schema))),
+    drawFields(fieldsOf(body.schema)))
   const rows = ownStatuses(operation).map(status => drawResponse(status, responses[status]))
   const shared = sharedStatuses.flatMap(status => [drawStatus(status), ' '])
   more.append(el('h4', {}, 'Responses'), ...rows,
