@@ -35,7 +35,8 @@ export class SendButton {
   place() {
     const { right, bottom } = this.more.getBoundingClientRect(), { style, offsetWidth } = this.menu
     Object.assign(style, { left: `${Math.max(8, right - offsetWidth)}px`, top: `${bottom + 4}px` })
-    addEventListener('scroll', () => this.menu.hidePopover(), { once: true, capture: true })
+    const close = () => this.menu.hidePopover(), options = { once: true, capture: true }
+    requestAnimationFrame(() => addEventListener('scroll', close, options)) // past the event of a past scroll
     this.menu.firstChild.focus({ preventScroll: true })
   }
   focus() { this.send.focus({ preventScroll: true }) }
