@@ -168,7 +168,10 @@ func (s *service) inTurn(send ...func()) {
 	stacks := make([]byte, 1<<20)
 	for i, send := range send {
 		clients.Go(send)
-		for idle := 0; idle < 1000; { // a client may wait for something else
+		for idle := 0; idle < 50; { // a client may wait for something else
+			for range 1000 { // since each look stops the clients
+				runtime.Gosched()
+			}
 			n := runtime.Stack(stacks, true)
 			if bytes.Count(stacks[:n], []byte("[sync.Mutex.Lock")) > i {
 				break
@@ -176,7 +179,6 @@ func (s *service) inTurn(send ...func()) {
 			if bytes.Count(stacks[:n], []byte("[run")) == 1 { // just this goroutine
 				idle++
 			}
-			runtime.Gosched()
 		}
 	}
 }
