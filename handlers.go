@@ -33,7 +33,7 @@ type Options struct {
 	CORSOrigins []string      // more origins whose web pages may call the API
 	Delay       time.Duration // how long responses wait, at most 8s
 	Slow        string        // which wait, such as "1/2": the first of every two; empty for all
-	Fail        string        // which fail, such as "2-3/4": of every four, the second and third
+	Fail        string        // which fail, such as "2-3/4"; empty for none
 	Drop        string        // which are dropped, likewise; empty for none
 	Only        string        // what may wait, fail or drop: "PUT,GET /pets"; empty for all
 	Verbose     bool          // log each request

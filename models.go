@@ -157,8 +157,8 @@ func checkJSON(data []byte) error {
 // The halves of a surrogate pair, such as \ud83d\udc36 for a dog.
 const high, low = `\\u[dD][89abAB]..`, `\\u[dD][c-fC-F]..`
 
-// escapes matches each escape in valid JSON: a whole pair; or else one half, in parentheses; or else
-// any other, such as \n, or the \\ in \\ud83d, which is no half.
+// escapes matches each escape in valid JSON: a whole pair; or else one half, in parentheses; or
+// else any other, such as \n, or the \\ in \\ud83d, which is no half.
 var escapes = regexp.MustCompile(high + low + "|(" + high + "|" + low + `)|\\.`)
 
 // syntaxError returns the error for data that is not valid JSON. The fault is the first byte with
