@@ -220,8 +220,8 @@ func TestBody(t *testing.T) {
 			{"Content-Type", "application/x-www-form-urlencoded"}, {"Content-Type", "*/*"},
 			{"Content-Type", "application/merge-patch+json"},
 			{"Content-Type", "text/plain; application/json"}, {"Content-Type", "; charset=utf-8"},
-			{"Content-Encoding", "gzip"},
-			{"Content-Encoding", "identity", "Content-Encoding", "gzip"}} {
+			{"Content-Encoding", "gzip"}, {"Content-Encoding", "br"},
+			{"Content-Encoding", "identity", "Content-Encoding", "x"}} {
 			for _, request := range []string{"POST /pets", "PATCH /inventory/1"} {
 				s.send(request, newKiwi, header...).expectError("unsupported_media_type",
 					"The body must ")
@@ -382,7 +382,8 @@ func TestKeyOfARequest(t *testing.T) {
 	})
 	t.Run("is asked for before it is told which paths exist", func(t *testing.T) {
 		s := newService(t, Options{})
-		for _, request := range []string{"GET /pets/x", "GET /x", "PUT /pets"} {
+		for _, request := range []string{"GET /pets/x", "GET /x", "PUT /pets", "GET /docs/x/y",
+			"GET /healthz/x"} {
 			resp := s.as("secret").send(request, "")
 			resp.expectError("unauthorized", "")
 			equal(t, request+": Allow", resp.Header.Get("Allow"), "")
@@ -521,6 +522,8 @@ func TestOptions(t *testing.T) {
 		for _, s := range []*service{one, other} {
 			s.expectAfter(0, rates{status: 503, limit: 5000, left: 4999, reset: 60, retry: 1})
 			s.send("DELETE /pets/5", "").expect(204, "")
+			s.as(noKey).expectLast(60, 0, rates{status: 401, limit: 60, reset: 60})
+			s.send("GET /openapi.json", "", "Host", "pets.example")
 		}
 	})
 }

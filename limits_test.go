@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,18 +188,24 @@ func TestCounting(t *testing.T) {
 			equal(t, "left after "+request, ratesOf(s.send(request, "")).left, 4999-i)
 		}
 	})
-	t.Run("each of many at once", func(t *testing.T) {
-		l := newService(t, Options{Keys: keysFile(t, 90_000, 90_000)}).limits
+	t.Run("each of many at once, and each fault", func(t *testing.T) {
+		s := newService(t, Options{Fail: "1/4", Keys: keysFile(t, 900_000, 900_000)})
 		var clients sync.WaitGroup
+		var failed atomic.Int64
+		r := httptest.NewRequest("GET", "/pets", nil)
 		for range 8 {
 			clients.Go(func() {
-				for range 10_000 {
-					l.admit(testKey, time.Now())
+				for range 100_000 {
+					s.limits.admit(testKey, time.Now())
+					if s.faults.fail.hits(r) {
+						failed.Add(1)
+					}
 				}
 			})
 		}
 		clients.Wait()
-		equal(t, "requests left", l.accounts[testKey].minute.remaining(), int64(10_000))
+		equal(t, "requests left", s.limits.accounts[testKey].minute.remaining(), int64(100_000))
+		equal(t, "faults", failed.Load(), int64(200_000))
 	})
 	inFakeTime(t, "on arrival, also under delay, fail and drop", func(t *testing.T) {
 		s := newService(t, Options{Delay: 8 * time.Second, Fail: "1/2", Drop: "1/1"})

@@ -399,24 +399,40 @@ Pets [] <nil>
 	})
 }
 
-// What the description says in words has the figures of the program. (That a ban has these is
-// tested in TestBan.)
+// Clients rely on these words of the description, too. Other tests show that they are true.
 func TestFigures(t *testing.T) {
 	size := fmt.Sprintf("%d KiB", maxBody>>10)
 	for _, words := range []string{
-		"A body is one JSON object in UTF-8, of at most " + size,
+		"A body is one JSON object in UTF-8, of at most " + size, "Field names are case-sensitive.",
 		"`payload_too_large`: the body is larger than " + size,
 		"The body is larger than " + size,
+		"A minute or a day starts with the first request after the previous one ended.",
 		"Retry with exponential backoff, starting at one second",
-		"share one limit per minute, that of the Free plan, and never lead to a",
+		"whichever has fewer requests left after this one",
+		"If both have the same number left, it is the one that resets later.",
+		"Unix timestamp, in seconds, at which", "In 403 and 429 responses, it is 0.",
+		"Whole seconds to wait. After that, the next request goes through",
+		"Whole seconds to wait before the next request. Only `failed_on_purpose` has this header.",
+		"share one limit per minute, that of the Free plan, and never lead to a ban.",
 		"A 429 is a strike, but at most one strike per second counts",
-		"The tenth strike within a minute gets this 403",
-		"which bans the key for five minutes",
-		"each new minute begins without strikes",
-		"creates its inventory entry with quantity 0",
-		"If `status` is omitted, it is `available`",
-		"If both are sent, `X-API-Key` is used",
-		"Whether the order has been fulfilled. If omitted, it is `false`",
+		"The tenth strike within a minute gets this 403, which bans the key for five minutes",
+		"each new minute begins without strikes. A client that waits as told is never banned.",
+		"the end of the ban, or of a used-up day that ends later.",
+		"`-minute` shortens all of these times; a day stays a day.",
+		"a field that you leave out gets its default, or is removed if it has none.",
+		"creates its inventory entry with quantity 0. If `status` is omitted, it is `available`.",
+		"Its stock does not change. If `status` is omitted, it becomes `available`.",
+		"If `description` is omitted, it is removed.", "Any other omitted field is removed.",
+		"If `complete` is omitted, it is `false`.", "If omitted, it is `false`.",
+		"An order does not change the stock or the status of a pet.",
+		"Its id is never used again. A pet cannot be deleted while an order refers to it.",
+		"Its id is never used again. A category cannot be deleted while a pet belongs to it.",
+		"Its id is never used again. A complete order cannot be canceled.",
+		"with ids greater than this", "with at most nine digits of a fraction",
+		"When the operation was deprecated: `@` and a Unix timestamp",
+		"will be removed after December 5, 2030", "If both are sent, `X-API-Key` is used.",
+		"web pages from `localhost`, a name under `.localhost` or a loopback address may call",
+		"for requests to `localhost`, a name under `.localhost`, or an IP address",
 	} {
 		found := strings.Contains(string(openAPI), words)
 		equal(t, "docs/openapi.json says: "+words, found, true)
