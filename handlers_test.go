@@ -10,11 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -45,6 +43,10 @@ func TestPets(t *testing.T) {
 		s.send("PUT /pets/6", newKiwi).expect(200,
 			`{"id":6,"name":"Kiwi","categoryId":1,"status":"available"}`)
 		s.send("GET /inventory/6", "").expect(200, `{"petId":6,"quantity":9,"status":"available"}`)
+		s.send("PUT /pets/6", `{"name":"Kiwi","categoryId":1,"status":"sold"}`)
+		s.send("GET /inventory/6", "").expect(200, `{"petId":6,"quantity":9,"status":"sold"}`)
+		s.send("PATCH /inventory/1", `{"quantity":0}`).expect(200,
+			`{"petId":1,"quantity":0,"status":"available"}`)
 		s.send("DELETE /pets/6", "").expect(204, "")
 		s.send("GET /inventory/6", "").expectError("not_found", "No pet has the id 6")
 	})
@@ -55,6 +57,11 @@ func TestPets(t *testing.T) {
 		s.send("DELETE /pets/2", "").expect(204, "")
 		s.send("PUT /pets/5", `{"name":"Clover","categoryId":3,"status":"sold"}`)
 		s.send("DELETE /categories/3", "").expectError("in_use", "Pet 5 belongs")
+		s.send("PUT /pets/1", `{"name":"Rex","categoryId":4}`)
+		s.send("DELETE /categories/4", "").expectError("in_use", "Pet 1 belongs")
+		s.send("POST /store/orders", `{"petId":3}`)
+		s.send("POST /store/orders", `{}`)
+		s.send("DELETE /pets/3", "").expectError("in_use", "Order 3 refers")
 		s.send("PUT /pets/5", newKiwi)
 		s.send("DELETE /categories/3", "").expect(204, "")
 	})
@@ -76,18 +83,16 @@ func TestOrders(t *testing.T) {
 			`{"id":3,"petId":2,"quantity":9,"complete":false}`)
 		s.send("PUT /store/orders/2", `{"petId":2,"quantity":1,"complete":true}`).expect(200,
 			`{"id":2,"petId":2,"quantity":1,"complete":true}`)
-		s.send("DELETE /store/orders/3", "").expect(204, "")
-		s.send("GET /store/orders/3", "").expectError("not_found", "No order has the id 3")
-		s.send("PATCH /inventory/2", `{"petId":2,"quantity":9,"status":"sold"}`).
-			expectError("invalid_field", `"petId" is unknown here; leave it out.`)
 		s.send("GET /inventory/2", "").expect(200, `{"petId":2,"quantity":1,"status":"pending"}`)
 	})
-	t.Run("a complete one can be changed while it stays so", func(t *testing.T) {
+	t.Run("it is as sent, and a complete one stays so", func(t *testing.T) {
 		s := newService(t, Options{})
+		s.send("POST /store/orders", `{"petId":2}`).expect(201,
+			`{"id":3,"petId":2,"complete":false}`)
+		s.send("POST /store/orders", `{"quantity":9,"complete":true}`).expect(201,
+			`{"id":4,"quantity":9,"complete":true}`)
 		s.send("PUT /store/orders/1", `{"quantity":7,"complete":true}`).expect(200,
 			`{"id":1,"quantity":7,"complete":true}`)
-		s.send("PUT /store/orders/1", "{}").expectError("order_complete", "")
-		s.send("DELETE /store/orders/1", "").expectError("order_complete", "")
 	})
 }
 
@@ -131,7 +136,7 @@ func TestLists(t *testing.T) {
 		{"nor one after all records", "/pets?after=9223372036854775807", 0, 0, ""},
 		{"nor has one whose rest is filtered out", "/pets?status=pending&limit=1", 2, 1, ""},
 		{"of orders", "/store/orders?limit=1", 1, 1, "/store/orders?after=1&limit=1"},
-		{"of the inventory", "/inventory?limit=7", 1, 7, "/inventory?after=7&limit=7"},
+		{"of the inventory", "/inventory", 1, 20, "/inventory?after=20&limit=20"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			s := newService(t, Options{})
@@ -146,7 +151,9 @@ func TestLists(t *testing.T) {
 			json.Unmarshal([]byte(resp.body), &records)
 			equal(t, "records", len(records), test.count)
 			for i, record := range records {
-				equal(t, "id", cmp.Or(record.ID, record.PetID), test.first+i)
+				if id := cmp.Or(record.ID, record.PetID); id != test.first+i {
+					t.Fatalf("record %d has the id %d, want %d", i+1, id, test.first+i)
+				}
 			}
 			if test.next != "" {
 				test.next = "<" + test.next + `>; rel="next"`
@@ -160,10 +167,6 @@ func TestQuery(t *testing.T) {
 	for _, test := range []struct{ rule, target, want string }{
 		{"a sign", "/pets?categoryId=%2B1", "categoryId must be an integer from 1 to 9223372"},
 		{"an empty value", "/store/orders?limit", "limit must not be repeated or empty"},
-		{"an empty status", "/pets?status=", "status must not be repeated or empty"},
-		{"a repeated value", "/pets?status=sold&status=sold", "status must not be repeated"},
-		{"a filter of another list", "/inventory?status=sold",
-			`"status" is unknown here; use one of limit, after.`},
 		{"a wrong escape", "/pets?limit=%zz", "The query must consist of"},
 		{"a status in capitals", "/pets?status=SOLD", "status must be available, pending or sold."},
 		{"the first of several as described", "/pets?status=x&after=x&limit=0", "limit must be"},
@@ -204,13 +207,6 @@ func TestBody(t *testing.T) {
 			{"Content-Type", "application/json; charset=ISO-8859-1"}} {
 			s.send("PUT /categories/1", `{"name":"x"}`, header...).expect(200,
 				`{"id":1,"name":"x"}`)
-		}
-	})
-	t.Run("is incomplete if it cannot be read to its end, for whatever reason", func(t *testing.T) {
-		s := newService(t, Options{})
-		for _, err := range []error{io.ErrUnexpectedEOF, os.ErrDeadlineExceeded, io.ErrClosedPipe} {
-			r := httptest.NewRequest("POST", "/pets", iotest.ErrReader(err))
-			s.sendRequest(r).expectError("incomplete_body", "")
 		}
 	})
 	t.Run("is refused if it is of another type, or compressed", func(t *testing.T) {
@@ -322,9 +318,9 @@ func TestRequestInProcess(t *testing.T) {
 		{Method: "GET", URL: new(url.URL), Body: http.NoBody},          // of /
 		{Method: "GET", URL: &url.URL{Path: "/"}}, {URL: new(url.URL)}, // without a body
 	} {
-		before := *r.URL
+		before := r.URL.Path
 		equal(t, "body", s.as(noKey).sendRequest(r).body, page)
-		equal(t, "the caller's URL", *r.URL, before)
+		equal(t, "the path in the caller's URL", r.URL.Path, before)
 	}
 	r := &http.Request{Method: "POST", URL: &url.URL{Path: "/pets"}, Header: http.Header{}}
 	s.sendRequest(r).expectError("malformed_json", "The JSON is empty")
@@ -387,7 +383,6 @@ func TestKeyOfARequest(t *testing.T) {
 			resp := s.as("secret").send(request, "")
 			resp.expectError("unauthorized", "")
 			equal(t, request+": Allow", resp.Header.Get("Allow"), "")
-			equal(t, request+": challenge", resp.Header.Get("WWW-Authenticate"), "Bearer")
 		}
 	})
 }
@@ -411,25 +406,15 @@ func TestOrigins(t *testing.T) {
 			equal(t, "this computer, too", got["Access-Control-Allow-Origin"] != nil, keys == "")
 		}
 	})
-	t.Run("may read errors, too", func(t *testing.T) {
-		s := newService(t, Options{Fail: "2/2", Keys: keysFile(t, 1, 9),
-			CORSOrigins: []string{shop}})
-		for i, status := range []int{401, 503, 429} {
-			key := []string{"wrong", testKey, testKey}[i]
-			resp := s.as(key).send("GET /pets", "", "Origin", shop)
-			equal(t, "status", resp.StatusCode, status)
-			equal(t, "origin", resp.Header.Get("Access-Control-Allow-Origin"), shop)
-		}
-	})
 	t.Run("each response says what pages can read of it", func(t *testing.T) {
-		s := newService(t, Options{CORSOrigins: []string{shop}})
+		s := newService(t, Options{CORSOrigins: []string{shop}, Fail: "1/9"})
 		s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Vary", "Accept-Encoding") // as middleware does
 			s.ServeHTTP(w, r)
 		})
 		for i, request := range []string{"GET /pets/1", "PUT /x", "GET //x", "HEAD /healthz"} {
 			origin := []string{shop, "http://localhost:5173"}[i%2]
-			h := s.send(request, "", "Origin", origin).Header
+			h := s.as([]string{testKey, noKey}[i/2]).send(request, "", "Origin", origin).Header
 			equal(t, request+": Vary", h.Values("Vary"), []string{"Accept-Encoding", "Origin"})
 			equal(t, request+": origin", h.Get("Access-Control-Allow-Origin"), origin)
 			equal(t, request+": credentials", h.Get("Access-Control-Allow-Credentials"), "true")
@@ -477,13 +462,10 @@ func TestPreflight(t *testing.T) {
 		s.send("OPTIONS /pets", "", method, "PUT", "Origin", "http://evil.example")
 		equal(t, "log without -v", s.logged.String(), "")
 	})
-	t.Run("may ask for no headers", func(t *testing.T) {
-		resp := newService(t, options).send("OPTIONS /pets", "", "Origin", shop, method, "PUT")
-		equal(t, "status", resp.StatusCode, 204)
-	})
 	t.Run("without an origin, a method or OPTIONS is none", func(t *testing.T) {
 		s := newService(t, options)
 		s.send("OPTIONS /pets", "", "Origin", shop).expectError("method_not_allowed", "")
+		equal(t, "status", s.send("OPTIONS /x", "", "Origin", shop, method, "x").StatusCode, 204)
 		s.send("OPTIONS /pets", "", method, "PUT").expectError("method_not_allowed", "")
 		s.send("POST /x", "", "Origin", shop, method, "PUT").expectError("not_found", "")
 	})
@@ -573,10 +555,6 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	})
-	inFakeTime(t, "drop counts what fail lets pass", func(t *testing.T) {
-		s := newService(t, Options{Fail: "1/2", Drop: "1/2"})
-		s.expectStatuses("GET /pets", 503, dropped, 503, 200)
-	})
 	inFakeTime(t, "delay holds back each response, slow 1/2 half of them", func(t *testing.T) {
 		s := newService(t, Options{Delay: 2 * time.Second, Fail: "1/4", Drop: "1/1"})
 		s.expectTook(2*time.Second, "GET /pets", 503)
@@ -584,7 +562,7 @@ func TestFaults(t *testing.T) {
 		s.expectTook(2*time.Second, "PUT /pets", 405)
 		s.expectTook(2*time.Second, "GET //x", 404)
 		s = newService(t, Options{Delay: 2 * time.Second, Slow: "1/2"})
-		go s.expectTook(2*time.Second, "DELETE /pets/5", 204)
+		go func() { s.expectTook(2*time.Second, "DELETE /pets/5", 204) }()
 		synctest.Wait()
 		s.expectStatuses("DELETE /pets/5", 404) // the first one was carried out at once
 		time.Sleep(2 * time.Second)
@@ -634,16 +612,6 @@ func TestFaults(t *testing.T) {
 		s = newService(t, Options{Delay: time.Second, Only: "GET /pets"})
 		s.expectTook(time.Second, "GET /pets", 200)
 		s.expectStatuses("GET /pets/1", 200)
-	})
-	inFakeTime(t, "hit the A-th to the B-th of every N", func(t *testing.T) {
-		s := newService(t, Options{Fail: "2-3/5"})
-		s.expectStatuses("GET /pets", 200, 503, 503, 200, 200, 200, 503, 503, 200, 200)
-		s = newService(t, Options{Drop: "3-3/4"})
-		s.expectStatuses("GET /pets", 200, 200, dropped, 200, 200, 200, dropped, 200)
-		s = newService(t, Options{Delay: time.Second, Slow: "2-2/1000000"})
-		s.expectStatuses("GET /pets", 200)
-		s.expectTook(time.Second, "GET /pets", 200)
-		s.expectStatuses("GET /pets", 200, 200)
 	})
 }
 

@@ -51,7 +51,9 @@ func newService(t testing.TB, options Options) *service {
 	logged := new(bytes.Buffer)
 	options.Logger = log.New(io.MultiWriter(logged, t.Output()), "", 0)
 	server, err := New(options)
-	must(t, err)
+	if err != nil {
+		t.Fatal("New: ", err)
+	}
 	return &service{Server: server, handler: server, t: t, key: testKey, logged: logged}
 }
 
@@ -148,13 +150,11 @@ func compact(text string) string {
 	return b.String()
 }
 
-// errorIn reads an Error. For other data, it returns Error{}.
-func errorIn(data []byte) (e Error) {
-	json.Unmarshal(data, &e)
+// err returns the Error in the body, or Error{} if there is none.
+func (r *reply) err() (e Error) {
+	json.Unmarshal([]byte(r.body), &e)
 	return e
 }
-
-func (r *reply) err() Error { return errorIn([]byte(r.body)) }
 
 // atOnce sends from twenty clients. All of them wait for the store before the first gets it.
 func (s *service) atOnce(send func()) { s.inTurn(slices.Repeat([]func(){send}, 20)...) }
@@ -184,8 +184,8 @@ func (s *service) inTurn(send ...func()) {
 }
 
 // inFakeTime runs a subtest in which waits pass at once: see testing/synctest.
-func inFakeTime(t *testing.T, rule string, test func(*testing.T)) {
-	t.Run(rule, func(t *testing.T) { synctest.Test(t, test) })
+func inFakeTime(t *testing.T, rule string, test func(*testing.T)) (passed bool) {
+	return t.Run(rule, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 // keysFile returns the path of a keys file with just testKey, and with these limits.
@@ -210,7 +210,11 @@ func equal(t testing.TB, what string, got, want any) {
 	if diff == "" {
 		return
 	}
-	if short := fmt.Sprintf("got %+v, want %+v", got, want); len(short) < 150 {
+	format := "got %+v, want %+v"
+	if _, isText := got.(string); isText {
+		format = "got %q, want %q"
+	}
+	if short := fmt.Sprintf(format, got, want); len(short) < 150 {
 		t.Errorf("%s: %s", what, short)
 	} else {
 		t.Errorf("%s (-want +got):\n%s", what, nineLines(diff))

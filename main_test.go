@@ -281,22 +281,13 @@ func TestHostsOfTheDemoKeys(t *testing.T) {
 			s := newService(t, Options{})
 			s.handler = httpServer(s.Server).Handler
 			for _, host := range hosts {
-				resp := s.send("GET /healthz", "", "Host", host+":80", "Origin", "http://"+host)
+				resp := s.send("GET /healthz", "", "Host", host+":80", "Origin", "app://"+host+":5")
 				equal(t, host+" is served", resp.StatusCode == 200, kind != "another name")
 				origin := resp.Header.Get("Access-Control-Allow-Origin")
 				equal(t, "pages of "+host+" may read", origin != "", kind == "this computer")
-				for _, scheme := range []string{"https", "capacitor"} {
-					resp = s.send("GET /healthz", "", "Origin", scheme+"://"+host+":5173")
-					origin = resp.Header.Get("Access-Control-Allow-Origin")
-					equal(t, scheme+" pages of "+host+" may", origin != "", kind == "this computer")
-				}
-				if strings.ContainsAny(host[:1], "0123456789[") && kind != "another name" {
-					listeners, err := listen(host+":0", true)
-					refused := strings.Contains(fmt.Sprint(err), " is not a loopback address, and ")
-					equal(t, "listens on "+host, !refused, kind == "this computer")
-					for _, listener := range listeners {
-						listener.Close()
-					}
+				if kind == "another address" {
+					_, err := listen(host+":0", true)
+					contains(t, "the error for "+host, fmt.Sprint(err), " is not a loopback address")
 				}
 			}
 		})
@@ -362,10 +353,8 @@ func TestResponseBeforeTheBody(t *testing.T) {
 			"POST /pets" + withKey + "Content-Type: text/plain\r\n" + expecting + "9", "415"},
 		"for another host": {"POST /pets HTTP/1.1\r\nHost: evil.example", "421"},
 	} {
-		t.Run(rule, func(t *testing.T) {
-			_, response := p.dial(t, test.request+"\r\n\r\n")
-			equal(t, "response", response, "HTTP/1.1 "+test.want)
-		})
+		_, response := p.dial(t, test.request+"\r\n\r\n")
+		equal(t, rule, response, "HTTP/1.1 "+test.want)
 	}
 }
 

@@ -67,9 +67,12 @@ func TestWrites(t *testing.T) {
 			equal(t, "lines in the log", strings.Count(s.logged.String(), "\n"), 1)
 			mend()
 			equal(t, "the state", snapshotOf(s), before)
+			if t.Failed() {
+				return
+			}
 			s.expectSaved()
 			s.send(request, body)
-			equal(t, "the state has changed", snapshotOf(s) != before, true)
+			equal(t, request+" changes the state", snapshotOf(s) != before, true)
 			s.expectSaved()
 			equal(t, "the older state", string(older.format()), before)
 		})
@@ -98,17 +101,10 @@ func TestUpdate(t *testing.T) {
 		equal(t, "the state", snapshotOf(s), before)
 		s.send("DELETE /pets/5", "").expect(204, "") // goes on
 	})
-	t.Run("one that is refused changes nothing, not in the file either", func(t *testing.T) {
+	t.Run("one that changes nothing is saved all the same", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
-		before := snapshotOf(s)
-		for request, body := range map[string]string{"POST /pets": `{"name":"x","categoryId":9}`,
-			"PUT /pets/1": `{"name":"x","categoryId":9}`, "POST /store/orders": `{"petId":9}`,
-			"PUT /store/orders/2": `{"petId":9}`, "DELETE /pets/4": "", "DELETE /categories/1": "",
-			"DELETE /store/orders/1": "", "PUT /store/orders/1": "{}", "PATCH /inventory/9": "{}"} {
-			s.send(request, body)
-			equal(t, "the store after "+request, snapshotOf(s), before)
-			s.expectSaved()
-		}
+		defer breakDisk(t, s.store.path)()
+		s.send("PATCH /inventory/1", `{"quantity":3}`).expectError("save_failed", "")
 	})
 	t.Run("sees what the one before it has changed", func(t *testing.T) {
 		for _, test := range []struct {
@@ -221,67 +217,15 @@ func TestEditedFile(t *testing.T) {
 	equal(t, "log", s.logged.String(), "")
 }
 
-func TestWhatAWriteLeaves(t *testing.T) {
-	t.Run("an order has just the fields that were sent", func(t *testing.T) {
-		s := newService(t, Options{Data: freshPath(t)})
-		s.send("PATCH /inventory/1", `{"quantity":99}`) // which exercise 5 needs
-		fields := []string{`"petId":1,`, `"quantity":7,`, `"shipDate":"2030-01-01T00:00:00Z",`}
-		for set := range 16 {
-			sent := ""
-			for i, field := range fields {
-				if set&(1<<i) != 0 {
-					sent += field
-				}
-			}
-			sent += fmt.Sprintf(`"complete":%t}`, set >= 8)
-			s.send("POST /store/orders", "{"+sent).expect(201, fmt.Sprintf(`{"id":%d,`, 3+set)+sent)
-			s.send(fmt.Sprint("PUT /store/orders/", 3+set), "{"+sent).expect(200,
-				fmt.Sprintf(`{"id":%d,`, 3+set)+sent)
-		}
-		s.expectSaved()
-	})
-	t.Run("neither stock nor status follows from the other", func(t *testing.T) {
-		s := newService(t, Options{})
-		for _, status := range []string{"sold", "pending", "available"} {
-			pet := `"name":"x","categoryId":1,"status":"` + status + `"}`
-			s.send("PATCH /inventory/1", `{"quantity":3}`)
-			s.send("PUT /pets/1", "{"+pet).expect(200, `{"id":1,`+pet)
-			s.send("GET /inventory/1", "").expect(200,
-				`{"petId":1,"quantity":3,"status":"`+status+`"}`)
-			s.send("PATCH /inventory/1", `{"quantity":0}`).expect(200,
-				`{"petId":1,"quantity":0,"status":"`+status+`"}`)
-		}
-	})
-	t.Run("one that changes nothing is saved all the same", func(t *testing.T) {
-		s := newService(t, Options{Data: freshPath(t)})
-		defer breakDisk(t, s.store.path)()
-		s.send("PATCH /inventory/1", `{"quantity":3}`).expectError("save_failed", "")
-	})
-	t.Run("a record that any other names stays", func(t *testing.T) {
-		s := newService(t, Options{Sample: writeFile(t, freshPath(t), `{"categories":[
-			{"id":1,"name":"a"},{"id":2,"name":"b"},{"id":3,"name":"c"}],"pets":[
-			{"id":1,"name":"x","categoryId":3},{"id":2,"name":"x","categoryId":1},
-			{"id":3,"name":"x","categoryId":2}],
-			"orders":[{"id":1,"petId":3},{"id":2,"petId":1},{"id":3,"petId":2}]}`)})
-		for id := range 3 {
-			s.send(fmt.Sprint("DELETE /categories/", id+1), "").expectError("in_use", "")
-			s.send(fmt.Sprint("DELETE /pets/", id+1), "").expectError("in_use", "")
-		}
-	})
-}
-
 // A broken file stops the start with an error in one line, and is left as it is.
 func TestBrokenFile(t *testing.T) {
 	const one = `{"categories":[{"id":1,"name":"c"}`
-	type test struct{ content, want string }
-	tests := []test{
+	for _, test := range []struct{ content, want string }{
 		{"\ufeff{}", "The JSON begins with a byte order mark"},
-		{"null", "The JSON must be a single object."},
 		{string(builtInSample[:300]), "The JSON ends too early"},
 		{"{\n\"pets\":[\n{\"id\":1,,}]}", "The JSON is malformed on line 3, at byte 9: ',' is not"},
 		{`{"orders":null}`, "orders must be an array."},
 		{`{"inventory":[]}`, `"inventory" is unknown here`},
-		{`{"pets":[],"pets":[]}`, `"pets" appears twice`},
 		{`{"lastPetId":-1}`, "lastPetId must be from 0 to 4611686018427387904."},
 		{`{"lastOrderId":4611686018427387905}`, "lastOrderId must be from 0 to"},
 		{one + `,{"id":0,"name":"d"}]}`, "categories, record 2: id must be from 1 to"},
@@ -304,14 +248,9 @@ func TestBrokenFile(t *testing.T) {
 		{`{"categories":[{"name":5}]}`, "categories, record 1: id is missing; it must"},
 		{`{"pets":[{}]}`, "pets, record 1: id is missing; it must"},
 		{`{"orders":[{"petId":9}]}`, "orders, record 1: id is missing; it must"},
-	}
-	for _, record := range []string{`null`, `{"id":1,"name":5}`, `{"name":"c","color":1}`,
-		`{"name":"c","name":"c"}`} { // is told in the words that a body gets
-		message := newService(t, Options{}).send("POST /categories", record).err().Message
-		tests = append(tests, test{`{"categories":[` + record + `]}`,
-			"categories, record 1: " + message})
-	}
-	for _, test := range tests {
+		{one + `,{"id":2,"name":5}]}`, "categories, record 2: name must be a string."},
+		{one + `,{"id":2,"name":"x","color":1}]}`, `categories, record 2: "color" is unknown`},
+	} {
 		t.Run(test.want, func(t *testing.T) {
 			path := writeFile(t, freshPath(t), test.content)
 			_, err := New(Options{Data: path})
@@ -356,10 +295,6 @@ func TestDataFile(t *testing.T) {
 			s.send(fmt.Sprint("PATCH /inventory/", i+1), `{"quantity":8}`)
 			expectMode(mode)
 		}
-		for _, mode := range []fs.FileMode{0o444, 0o400, 0o555} {
-			must(t, os.Chmod(s.store.path, mode))
-			s.send("DELETE /pets/5", "").expectError("save_failed", "")
-		}
 	})
 	t.Run("is what its name led to at the start, through links", func(t *testing.T) {
 		begin, services := t.TempDir(), map[string]*service{}
@@ -397,8 +332,10 @@ func TestDataFile(t *testing.T) {
 		s.send("POST /categories", aCategory).expectError("save_failed", "")
 		must(t, os.Chmod(path, 0o644))
 		s.send("POST /categories", aCategory).expect(201, `{"id":1,"name":"Birds"}`)
-		must(t, os.Chmod(path, 0o444)) // while it runs
-		s.send("DELETE /categories/1", "").expectError("save_failed", "")
+		for _, mode := range []fs.FileMode{0o444, 0o400, 0o555} { // while it runs
+			must(t, os.Chmod(path, mode))
+			s.send("DELETE /categories/1", "").expectError("save_failed", "")
+		}
 		s.expectSaved()
 	})
 	t.Run("is alone, and what else stands beside it stays", func(t *testing.T) {
@@ -452,12 +389,9 @@ func TestDataFile(t *testing.T) {
 		path := writeFile(t, freshPath(t), "{}")
 		p := startUnder(t, []string{"sh", "-c", `ulimit -f 4 && exec "$0" "$@"`}, "-data", path)
 		large := `{"name":"x","description":"` + strings.Repeat("😀", 2000) + `"}`
-		open, _ := os.ReadDir(fmt.Sprint("/proc/", p.Process.Pid, "/fd")) // on Linux
 		for range 10 {
 			equal(t, "status of a large write", p.status("POST /categories", large), 503)
 		}
-		after, _ := os.ReadDir(fmt.Sprint("/proc/", p.Process.Pid, "/fd"))
-		equal(t, "many more files are open", len(after) >= len(open)+10, false)
 		equal(t, "the file", contentOf(t, path), "{}")
 		equal(t, "files", namesIn(t, filepath.Dir(path)), []string{"petstore.json"})
 		equal(t, "status of a small write", p.status("POST /categories", aCategory), 201)
