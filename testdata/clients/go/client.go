@@ -45,17 +45,17 @@ func (e *APIError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.
 // error that is not an APIError means that there was no response.
 func (c *Client) Call(ctx context.Context, method, path string, body []byte) (
 	[]byte, http.Header, error) {
-	lost := false // a response was, and its request may have been carried out
+	unsure := false // whether an earlier try was carried out
 	for try := 1; ; try++ {
 		content, header, err := c.send(ctx, method, path, body)
 		if err == nil {
 			return content, header, nil
 		}
 		apiErr, _ := errors.AsType[*APIError](err)
-		if lost && method == "DELETE" && apiErr != nil && apiErr.Status == http.StatusNotFound {
+		if unsure && method == "DELETE" && apiErr != nil && apiErr.Status == http.StatusNotFound {
 			return nil, header, nil // an earlier try has deleted it
 		}
-		lost = lost || apiErr == nil
+		unsure = unsure || apiErr == nil || apiErr.Status >= 500 && apiErr.RetryAfter == 0
 		wait, again := c.wait(method, try, apiErr)
 		if !again {
 			return nil, nil, err
