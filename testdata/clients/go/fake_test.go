@@ -12,29 +12,20 @@ import (
 )
 
 func init() {
-	minute, later, tries = time.Minute, time.Hour, []int{7, 100}
+	minute, later, tries = time.Minute, time.Hour, 100
+	calls, duration = 2001, 48*time.Hour // a thousand a day
 	inTime = synctest.Test
 	isWait = func(got, want time.Duration) bool { return got == want }
 	newServer = httptest.NewTestServer // with a network in memory
 }
 
-// A client lives through two days of a Free plan, of 1000 requests each.
-func TestTwoDays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		handler, err := petstore.New(petstore.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		server, begin := httptest.NewTestServer(t, handler), time.Now()
-		transport := server.Client().Transport // which sets the URL
-		c := newClient(server.URL, "demo-free", transport, 5, 24*time.Hour)
-		for i := range 2001 {
-			if got := call(t.Context(), c, "GET", "/pets?after=5", ""); got != "done []\n" {
-				t.Fatalf("request %d: %q", i, got)
-			}
-		}
-		if took := time.Since(begin); took != 48*time.Hour {
-			t.Errorf("2001 requests took %v", took)
-		}
+func TestDefaults(t *testing.T) {
+	row(t, "the defaults end a call to a server that stalls", petstore.Options{}, func(s *service) {
+		s.client = NewClient(s.url, "plenty")
+		s.client.HTTP.Transport = s.transport
+		waits := []time.Duration{0, 11 * second / 2, 6 * second, 7 * second, 9 * second, 5 * second}
+		s.given("stalls").call("GET /pets", "no response", waits...)
+		s.given("429 600", "200 []").call("GET /pets", "done", 0, 10*minute, 0)
+		s.given("429 601").call("GET /pets", "429 ", 0, 0)
 	})
 }
