@@ -168,6 +168,7 @@ func TestQuery(t *testing.T) {
 		{"a sign", "/pets?categoryId=%2B1", "categoryId must be an integer from 1 to 9223372"},
 		{"an empty value", "/store/orders?limit", "limit must not be repeated or empty"},
 		{"an empty status", "/pets?status=", "status must not be repeated or empty"},
+		{"a repeated value", "/pets?status=sold&status=sold", "status must not be repeated"},
 		{"a wrong escape", "/pets?limit=%zz", "The query must consist of"},
 		{"a status in capitals", "/pets?status=SOLD", "status must be available, pending or sold."},
 		{"the first of several as described", "/pets?status=x&after=x&limit=0", "limit must be"},

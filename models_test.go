@@ -21,6 +21,7 @@ func TestFaultOfABody(t *testing.T) {
 		{"twice, once escaped", `{"a":1,"\u0061":1}`, malformed, `"a" appears twice; remove one.`},
 		{"the first one given twice", `{"z":1,"a":1,"z":1,"a":1}`, malformed, `"z" appears`},
 		{"another letter case", `{"Name":"x"}`, invalid, `"Name" is unknown here; leave it out.`},
+		{"a space around a name", `{" name":"x"}`, invalid, `" name" is unknown here; leave`},
 		{"the first of many unknown ones by name", `{"f":1,"e":1,"d":1,"c":1,"b":1,"":1}`,
 			invalid, `"" is unknown`},
 		{"an unknown one, shortened", `{"` + strings.Repeat("é", 30000) + `":1}`,

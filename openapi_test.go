@@ -67,10 +67,10 @@ type labels struct {
 }
 
 type parameter struct {
-	Name, In string
-	Required bool
-	Schema   schema
-	Example  any
+	Name, In             string
+	Required             bool
+	Schema               schema
+	Description, Example any
 }
 
 // A message is a request body or a response.
@@ -110,12 +110,21 @@ type schema struct {
 	Items                          *schema
 }
 
-// UnmarshalJSON fails for a keyword that check does not heed.
+// A keyword that no test heeds, such as allowEmptyValue, is an error.
 func (s *schema) UnmarshalJSON(data []byte) error {
 	type plain schema
+	return decodeStrictly(data, (*plain)(s))
+}
+
+func (p *parameter) UnmarshalJSON(data []byte) error {
+	type plain parameter
+	return decodeStrictly(data, (*plain)(p))
+}
+
+func decodeStrictly(data []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	return dec.Decode((*plain)(s))
+	return dec.Decode(into)
 }
 
 // check reports what of the JSON in a response is not as the schema describes it.
@@ -147,6 +156,7 @@ func (s schema) check(t testing.TB, what string, value any) {
 		valid = s.Type == "integer" && err == nil && low <= n && n <= high
 	case string:
 		valid = s.Type == "string" && regexp.MustCompile(s.Pattern).MatchString(value) &&
+			slices.Contains([]string{"", "date-time", "uri-reference"}, s.Format) &&
 			(s.Enum == nil || slices.Contains(s.Enum, value)) &&
 			(s.MaxLength == nil || int64(utf8.RuneCountInString(value)) <= *s.MaxLength)
 	default:
@@ -347,6 +357,15 @@ PUT /store/orders/{orderId} replaceOrder [orders] [200 400 401 403 404 409 413 4
 			"map[apiKeyAuth:{apiKey  header X-API-Key} bearerAuth:{http bearer  }]")
 		equal(t, "security", fmt.Sprint(d.Security), "[map[bearerAuth:[]] map[apiKeyAuth:[]]]")
 	})
+	t.Run("media types", func(t *testing.T) {
+		for pattern, o := range d.operations {
+			for _, m := range append(slices.Collect(maps.Values(o.Responses)), o.RequestBody) {
+				for name := range m.Content {
+					equal(t, pattern+": media type", name, "application/json")
+				}
+			}
+		}
+	})
 	t.Run("sizes of lists", func(t *testing.T) {
 		defaults, most := map[string]any{"limit": 20.0, "after": 0.0}, int64(100)
 		for pattern, o := range d.operations {
@@ -428,6 +447,7 @@ func TestFigures(t *testing.T) {
 		"Its id is never used again. A complete order cannot be canceled.",
 		"with ids greater than this", "with at most nine digits of a fraction",
 		"When the operation was deprecated: `@` and a Unix timestamp",
+		"no order refers to pet 5.", "category 4 has no pets.", "order 2 is open.",
 		"will be removed after December 5, 2030", "If both are sent, `X-API-Key` is used.",
 		"web pages from `localhost`, a name under `.localhost` or a loopback address may call",
 		"for requests to `localhost`, a name under `.localhost`, or an IP address",
@@ -612,6 +632,7 @@ func TestDescribedValues(t *testing.T) {
 				for _, v := range append(s.values(), more...) {
 					request, body, header := exampleOf(pattern, o, mistakeOf(v.json))
 					resp := newService(t, Options{}).as(noKey).send(request, body, header...)
+					resp.expectDescribed()
 					refused, message := resp.StatusCode == 400, resp.err().Message
 					if resp.err().Code == "unknown_reference" { // whatever the integer
 						continue

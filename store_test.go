@@ -389,9 +389,12 @@ func TestDataFile(t *testing.T) {
 		path := writeFile(t, freshPath(t), "{}")
 		p := startUnder(t, []string{"sh", "-c", `ulimit -f 4 && exec "$0" "$@"`}, "-data", path)
 		large := `{"name":"x","description":"` + strings.Repeat("😀", 2000) + `"}`
+		open, _ := os.ReadDir(fmt.Sprint("/proc/", p.Process.Pid, "/fd")) // on Linux
 		for range 10 {
 			equal(t, "status of a large write", p.status("POST /categories", large), 503)
 		}
+		after, _ := os.ReadDir(fmt.Sprint("/proc/", p.Process.Pid, "/fd"))
+		equal(t, "many more files are open", len(after) >= len(open)+10, false)
 		equal(t, "the file", contentOf(t, path), "{}")
 		equal(t, "files", namesIn(t, filepath.Dir(path)), []string{"petstore.json"})
 		equal(t, "status of a small write", p.status("POST /categories", aCategory), 201)
