@@ -1,13 +1,15 @@
 // A client that passes the tests beside it.
+import { randomUUID } from 'node:crypto'
 import got, { HTTPError, ParseError } from 'got'
 
 // APIError is a response that is an error, or does not come from the API: then it has no code.
 export class APIError extends Error {
   name = 'APIError'
   constructor({ statusCode, body }) {
-    super(body?.message ?? 'the response does not come from the API')
+    const { code, message } = typeof body?.message === 'string' ? body : {}
+    super(message ?? 'the response does not come from the API')
     this.status = statusCode
-    this.code = body?.code
+    this.code = code
   }
 }
 
@@ -22,18 +24,19 @@ export default class Client {
     // delay decides whether a request is sent again (not if it returns 0), and when.
     const delay = ({ attemptCount, error, retryAfter }) => {
       const { method, context } = error.options
-      if (!isResponse(error)) context.lost = true
       if (attemptCount === tries) return 0
-      if (isResponse(error) && retryAfter) return retryAfter <= maxWait ? retryAfter : 0 // it was not carried out
+      if (isResponse(error) && retryAfter > 0) return retryAfter <= maxWait ? retryAfter : 0 // it was not carried out
       const refused = isResponse(error) && error.response.statusCode < 500
       if (refused || method === 'POST' || method === 'PATCH') return 0
+      context.unsure = true // it may have been carried out
       return Math.min(backoff * 2 ** (attemptCount - 1), maxWait)
     }
     this.#got = got.extend({
       prefixUrl: url,
-      headers: { 'X-API-Key': key },
+      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
       timeout: { request: timeout }, // of each try
       retry: { limit: tries, calculateDelay: delay },
+      followRedirect: false, // the API has none
       responseType: 'json',
       parseJson,
     })
@@ -53,21 +56,30 @@ export default class Client {
   }
 
   async #send(method, path, json, signal) {
+    const body = json === undefined ? undefined : stringifyJson(json)
+    let response
     try {
-      return await this.#got(path.slice(1), { method, json, signal })
+      response = await this.#got(path.slice(1), { method, body, signal })
     } catch (error) {
       signal?.throwIfAborted()
       if (!isResponse(error)) throw new NoResponse(error.message, { cause: error })
-      const { response, options: { context } } = error
-      if (method === 'DELETE' && context.lost && response.statusCode === 404) return {} // the lost one deleted it
-      throw new APIError(response)
+      const { options: { context } } = error
+      if (method === 'DELETE' && context.unsure && error.response.statusCode === 404) return {} // a try before deleted it
+      throw new APIError(error.response)
     }
+    const { statusCode, rawBody } = response
+    if (statusCode > 299 || (statusCode !== 204 && rawBody.length === 0)) throw new APIError(response)
+    return response
   }
 }
 
 const isResponse = error => error instanceof HTTPError || error instanceof ParseError
 
-// parseJson reads an integer of more than 15 digits, which a number may not hold exactly, as a BigInt.
+// A number holds each integer of up to 15 digits exactly. A longer one is a BigInt, which is a
+// string with a mark where JSON.parse and JSON.stringify are used.
+const mark = `${randomUUID()} `
 const parseJson = text => JSON.parse(
-  text.replace(/"(\\.|[^"\\])*"|\d{16,}/g, part => (part[0] === '"' ? part : `{"integer":"${part}"}`)),
-  (_, value) => (value?.integer ? BigInt(value.integer) : value))
+  text.replace(/"[^"\\]*(\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g, part => (/^-?\d{16,}$/.test(part) ? `"${mark}${part}"` : part)),
+  (_, value) => (typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value))
+const stringifyJson = value => JSON.stringify(value,
+  (_, part) => (typeof part === 'bigint' ? mark + part : part)).replaceAll(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1')

@@ -16,11 +16,16 @@ class APIError(Exception):
 
 class NoResponse(Exception):
     """Nobody knows what became of a request."""
+    retry_after = None
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    redirect_request = lambda *_: None  # the API has none, so this makes it an error
 
 class Client:
     def __init__(self, url, key="demo-free", timeout=5, tries=5, backoff=0.5, max_wait=600):
-        self.url, self.key, self.timeout = url, key, timeout
+        self.url, self.key, self.timeout = url.rstrip("/"), key, timeout
         self.tries, self.backoff, self.max_wait = tries, backoff, max_wait
+        self._opener = urllib.request.build_opener(NoRedirect)
 
     def call(self, method, path, body=None):
         return self._call(method, path, body)[0]
@@ -34,26 +39,24 @@ class Client:
             path = link and link[1]  # which begins behind the base URL
 
     def _call(self, method, path, body=None):
-        lost = False
+        unsure = False  # whether a try before this one may have been carried out
         for tries in itertools.count(1):
             try:
                 return self._send(method, path, body)
-            except APIError as e:
-                if method == "DELETE" and lost and e.status == 404:
-                    return None, {}  # the lost one deleted it
-                error = e
-            except NoResponse as e:
-                error, lost = e, True
-            wait = self._wait(method, error, tries)
-            if wait is None:
-                raise error
+            except (APIError, NoResponse) as e:
+                if method == "DELETE" and unsure and getattr(e, "status", None) == 404:
+                    return None, {}  # it was
+                wait = self._wait(method, e, tries)
+                if wait is None:
+                    raise
+                unsure = unsure or not e.retry_after
             time.sleep(wait)
 
     def _wait(self, method, error, tries):
         """Decides whether a request is sent again (not if it returns None), and when."""
         if tries == self.tries:
             return None
-        if isinstance(error, APIError) and error.retry_after:  # it was not carried out
+        if error.retry_after:  # it was not carried out
             return error.retry_after if error.retry_after <= self.max_wait else None
         refused = isinstance(error, APIError) and error.status < 500
         if refused or method in ("POST", "PATCH"):
@@ -64,18 +67,24 @@ class Client:
         headers = {"Authorization": "Bearer " + self.key, "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
+        deadline, content = time.monotonic() + self.timeout, b""
         try:
             try:
-                response = urllib.request.urlopen(request, timeout=self.timeout)
+                response = self._opener.open(request, timeout=self.timeout)
             except urllib.error.HTTPError as e:
                 response = e
             with response:
-                content = response.read()
+                while piece := response.read1():
+                    content += piece
+                    if time.monotonic() > deadline:
+                        raise TimeoutError("the response is too slow")
+            if len(content) < int(response.headers.get("Content-Length", 0)):
+                raise http.client.IncompleteRead(content)
         except (OSError, http.client.HTTPException) as e:
             raise NoResponse(f"{method} {path}: {e!r}") from e
         if response.status < 300:
             try:
-                return json.loads(content or "null"), response.headers
+                return json.loads(content) if response.status != 204 else None, response.headers
             except ValueError:
                 pass
         raise APIError(response, content)
