@@ -402,7 +402,8 @@ func TestOrigins(t *testing.T) {
 				"http://shop.example": "", "https://a.shop.example": "", "https://SHOP.example": "",
 				"http://%zz": ""} {
 				got := s.send("GET /pets", "", "Origin", origin).Header
-				equal(t, origin, got.Get("Access-Control-Allow-Origin"), want)
+				equal(t, fmt.Sprintf("allowed origin for %q with -keys %q", origin, keys),
+					got.Get("Access-Control-Allow-Origin"), want)
 			}
 			got := s.send("GET /pets", "", "Origin", "http://localhost:5173").Header
 			equal(t, "this computer, too", got["Access-Control-Allow-Origin"] != nil, keys == "")

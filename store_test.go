@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,16 +33,26 @@ func breakDisk(t testing.TB, path string) (mend func()) {
 // nothing else is in its directory.
 func (s *service) expectSaved() {
 	s.t.Helper()
-	equal(s.t, "the file", contentOf(s.t, s.store.path), snapshotOf(s))
+	file := contentOf(s.t, s.store.path)
+	equal(s.t, "the file", file, snapshotOf(s))
 	restarted := newService(s.t, Options{Data: s.store.path})
 	equal(s.t, "the state after a restart", snapshotOf(restarted), snapshotOf(s))
+	for _, list := range []string{"/categories", "/pets", "/store/orders"} {
+		got := restarted.send("GET "+list, "").body
+		equal(s.t, list+" after a restart", got, s.send("GET "+list, "").body)
+		var records []json.RawMessage
+		must(s.t, json.Unmarshal([]byte(got), &records))
+		for _, record := range records { // in the file, a pet goes on with its stock
+			contains(s.t, "the file", file, "\n"+strings.TrimSuffix(string(record), "}"))
+		}
+	}
 	equal(s.t, "files", namesIn(s.t, filepath.Dir(s.store.path)), []string{"petstore.json"})
 }
 
 // writes are the operations that change the store, with bodies with which they succeed.
 var writes = map[string]string{
 	"POST /categories":       "{" + strange,
-	"PUT /categories/1":      aCategory,
+	"PUT /categories/1":      `{"name":"x","description":""}`,
 	"DELETE /categories/4":   "",
 	"POST /pets":             newKiwi,
 	"PUT /pets/2":            newKiwi,
@@ -140,6 +151,10 @@ func TestUpdate(t *testing.T) {
 		s.atOnce(func() {
 			s.send("POST /categories", aCategory)
 			s.send("GET /categories", "") // so that a race detector sees a read, too
+			for range 20 {                // while others save
+				_, _, err := readSnapshot(s.store.path)
+				equal(t, "error of the file", err, nil)
+			}
 		})
 		equal(t, "categories", len(s.store.view().categories.records), 4+20)
 		s.expectSaved()
@@ -302,13 +317,16 @@ func TestDataFile(t *testing.T) {
 		must(t, os.MkdirAll("a/b", 0o755))
 		writeFile(t, "a/old.json", string(builtInSample))
 		writeFile(t, "a/file.json", string(builtInSample))
-		for name, to := range map[string]string{"file": "a/file.json", "dir": "a/b", "no": "x"} {
+		writeFile(t, "a/linked.json", string(builtInSample))
+		for name, to := range map[string]string{"file": "a/file.json", "dir": "a/b", "no": "x",
+			"links": "a/link", "a/link": "linked.json"} {
 			if err := os.Symlink(filepath.FromSlash(to), name); err != nil {
 				t.Skip(err)
 			}
 		}
 		for name, path := range map[string]string{"mine.json": "mine.json", "file": "a/file.json",
-			"dir/../old.json": "a/old.json", "dir/../new.json": "a/new.json", "no": "no"} {
+			"links": "a/linked.json", "no": "no",
+			"dir/../old.json": "a/old.json", "dir/../new.json": "a/new.json"} {
 			services[path] = newService(t, Options{Data: name})
 		}
 		must(t, errors.Join(os.Remove("file"), os.Remove("dir")))
@@ -348,11 +366,14 @@ func TestDataFile(t *testing.T) {
 	})
 	t.Run("is not written if nobody can tell what it is", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
-		must(t, os.Remove(s.store.path))
-		if err := os.Symlink(s.store.path, s.store.path); err != nil { // a loop
-			t.Skip(err)
+		s.store.lastKnown = nil                                           // so that a size of 0 is right
+		for _, target := range []string{s.store.path, "/proc/self/mem"} { // a loop, unreadable
+			must(t, os.Remove(s.store.path))
+			if err := os.Symlink(target, s.store.path); err != nil || runtime.GOOS != "linux" {
+				t.Skip(err)
+			}
+			s.send("POST /categories", aCategory).expectError("save_failed", "")
 		}
-		s.send("POST /categories", aCategory).expectError("save_failed", "")
 	})
 	t.Run("is written again if it was deleted", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
@@ -368,7 +389,11 @@ func TestDataFile(t *testing.T) {
 		if _, err := os.Stat(s.store.path); err == nil {
 			t.Skip("Windows makes none/.. nothing")
 		}
-		s.send("DELETE /pets/5", "").expectError("save_failed", "")
+		for range 2 {
+			s.send("DELETE /pets/5", "").expectError("save_failed", "")
+		}
+		lines := strings.Split(s.logged.String(), "\n") // with the names of the temporary files
+		equal(t, "two temporary files have one name", lines[0] == lines[1], false)
 		s.store.path = path
 		s.send("DELETE /pets/5", "").expect(204, "")
 		s.expectSaved()
