@@ -139,6 +139,7 @@ func (s *service) given(answers ...string) *service {
 			fmt.Sscan(answer, &status, &body)
 			if body >= "0" && body < ":" {
 				w.Header().Set("Retry-After", body)
+				w.Header().Set("X-RateLimit-Reset", "1") // by a clock that is not the client's
 			}
 			w.WriteHeader(status)
 			io.WriteString(w, body)
@@ -239,7 +240,8 @@ func TestClient(t *testing.T) {
 	})
 	row(t, "a response that is not JSON is an error of the client", none, func(s *service) {
 		for _, answer := range []string{"200", "200 <html>", "200 []]", "404", "404 {}",
-			"404 <html>", "404 null", "404 []", `404 "x"`, `404 {"code":404,"message":[]}`} {
+			"404 <html>", "404 null", "404 []", `404 "x"`, `404 {"code":404,"message":[]}`,
+			`404 {"status":200}`, `404 {"Status":500,"retryAfter":9}`} {
 			s.given(answer).call("GET /categories/1", answer[:3]+" : ", 0, 0)
 			s.given(answer).call("DELETE /categories/1", answer[:3]+" : ", 0, 0)
 		}
@@ -258,6 +260,10 @@ func TestClient(t *testing.T) {
 		s.call("GET /pets", "503 failed_on_purpose: ", 0, second, second, second, second, 0)
 		s.given("503 1", "403 1", "429 1")
 		s.call("POST /categories", "429 : ", 0, second, second, second, second, 0)
+		for n := range 2 {
+			s.client = newClient(s.url, "plenty", s.transport, n, second)
+			s.call("GET /pets", "429 : ", 0, 0)
+		}
 	})
 	row(t, "after a 5xx without Retry-After, only GET, PUT and DELETE are sent again", none,
 		func(s *service) {
