@@ -64,6 +64,13 @@ var writes = map[string]string{
 }
 
 func TestWrites(t *testing.T) {
+	reads := 0
+	for pattern := range theDescription().operations {
+		if strings.HasPrefix(pattern, "GET ") {
+			reads++
+		}
+	}
+	equal(t, "writes, of all operations", len(writes)+reads, len(theDescription().operations))
 	for request, body := range writes {
 		t.Run(request+" changes nothing if it cannot be saved, or is saved", func(t *testing.T) {
 			s := newService(t, Options{Data: freshPath(t)})
