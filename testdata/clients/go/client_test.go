@@ -229,6 +229,8 @@ func TestClient(t *testing.T) {
 		s.call("GET /categories/99", "404 not_found: No category ", 0, 0)
 		s.call("PUT /categories", "405 method_not_allowed: This path ", 0, 0)
 		s.call("DELETE /categories/1", "409 in_use: Pet 1 ", 0, 0)
+		s.given(`415 {"code":"x","message":"m"}`).call("POST /pets", "415 x: m", 0, 0)
+		s.serve(none)
 		s.use("nobody", "")
 		s.call("GET /pets", "401 unauthorized: ", 0, 0)
 	})

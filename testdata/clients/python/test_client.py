@@ -91,9 +91,11 @@ def results(request):
 def test_lists_more_than_1000_pages_also_in_a_loop_over_a_list(petstore):
     pages = [[200, {"Link": f'</{i}>; rel="next"'}, [i]] for i in range(1100)]
     assert list(Client(Script([*pages, [200, {}, [1100]]]).url).list("/")) == list(range(1101))
-    client = Client(petstore().url)
+    server = petstore()
+    client = Client(server.url)
     pairs = [(a["id"], b["id"]) for a in client.list("/pets?limit=2") for b in client.list("/categories?limit=3")]
     assert pairs == list(itertools.product(range(1, 6), range(1, 5)))
+    assert len(server.requests()) == 3 + 5 * 2
 
 def test_eight_callers_share_one_client_and_none_waits_for_another():
     server = Script([[200, {}, ["A" * 16], "trickle"], *7 * [[503, "1"]], *7 * [200]])
