@@ -27,7 +27,13 @@ def near(times, want):
     """Compares the last waits, in seconds. One may be longer, since machines are busy."""
     waits = [end - begin for begin, end in itertools.pairwise(times)][-len(want):]
     good = [wait < 1.5 * w + 0.9 and (w == 0 or wait > 0.9 * w - 0.1) for wait, w in zip(waits, want)]
-    assert all(good), (waits, want)
+    assert all(good), f"waited {waits} s, not {want} s"
+
+def equal(what, got, want):
+    """Compares JSON, in which 1 is not True, from shortly before the first difference."""
+    got, want = (json.dumps(value, ensure_ascii=False) for value in (got, want))
+    begin = max(len(os.path.commonprefix([got, want])) - 50, 0)
+    assert got == want, f"{what}: got ...{got[begin:][:200]}, want ...{want[begin:][:200]}"
 
 def interrupt(server, requests):
     """Cancels a call soon after its request, as Ctrl-C does."""
@@ -56,27 +62,30 @@ def check(row, *calls):
                 threading.Thread(target=interrupt, args=[server, len(lines) + 1], daemon=True).start()
             how, got = end(clients[repr(own)], server, method, path, body)
             ended.append(time.monotonic())
-            assert how.startswith(want)
+            equal(request, how[:len(want)], want)
             if "ids" in more:
-                assert " ".join(str(record["id"]) for record, _ in got) == more["ids"]
+                equal(request, " ".join(str(record["id"]) for record, _ in got), more["ids"])
             elif method == "LIST":
                 pages = enumerate(answers, len(lines) + 1)
-                assert got == [[r, i] for i, a in pages if isinstance(a, list) and a[0] == 200 for r in a[2]]
+                want = [[r, i] for i, a in pages if isinstance(a, list) and a[0] == 200 for r in a[2]]
+                equal(f"{request}: records, and requests until each", got, want)
             elif scripted and want == "success" and method != "DELETE":
                 last = answers[-1][2] if isinstance(answers[-1], list) else {} if sent is None else sent
-                assert json.dumps([got, body]) == json.dumps([last, sent])  # 1 is not True
+                equal(f"{request}: the result", got, last)
+                equal(f"{request}: the caller's object", body, sent)
             for path, answer in zip(more.get("paths", [base + path] * len(answers)), answers):
                 lines.append(f"{method} {path} {answer}".replace("LIST", "GET"))
                 bodies.append(sent)
-        assert server.stop() == lines
-        assert not scripted or json.dumps(server.bodies) == json.dumps(bodies)
+        equal("the requests and answers", server.stop(), lines)
+        for line, got, want in zip(lines, server.bodies if scripted else [], bodies):
+            equal(f"{line[:200]}: the body", got, want)
         times = iter(server.times)
         for (_, answers, _, more), now in zip(calls, ended):
             waits = more.get("waits", [])
             last = [0] if len(waits) < len(answers) else []  # there is no wait after the last try
             near([*itertools.islice(times, len(answers)), now], waits + last)
     except BaseException as e:
-        raise AssertionError("\n".join(["The log of the server:", *server.log])) from e
+        raise AssertionError("\n".join([str(e), "The log of the server:", *server.log])) from e
     finally:
         signal.alarm(0)
         server.kill()
