@@ -33,7 +33,8 @@ func ratesOf(resp *reply) rates {
 	}
 }
 
-// expectAfter waits, sends a request, and compares what its response says of the limits.
+// expectAfter waits, in fake time, sends a request, and compares what its response says of the
+// limits.
 func (s *service) expectAfter(wait time.Duration, want rates) {
 	s.t.Helper()
 	s.expectLast(1, wait, want)
@@ -121,7 +122,7 @@ func TestWindows(t *testing.T) {
 			expectWait(key, -time.Hour, 59*time.Second, time.Second)
 			expectWait(key, -time.Hour, time.Minute, 0)
 		}
-		for i := range 11 { // up to a ban
+		for i := range 11 { // one that is let through, and ten strikes
 			l.admit(testKey, now.Add(time.Minute+time.Duration(i)*time.Second))
 		}
 		const banned = 70 * time.Second
@@ -137,12 +138,15 @@ func TestWindows(t *testing.T) {
 // onClocks returns the time after these durations on the wall clock and on the monotonic one, which
 // no method of time.Time can set apart: it shifts the field for the latter, behind the first word.
 func onClocks(now time.Time, wall, monotonic time.Duration) time.Time {
-	now = now.Add(wall)
+	at := now.Add(wall)
 	(*struct {
 		wall      uint64
 		monotonic int64
-	})(unsafe.Pointer(&now)).monotonic += int64(monotonic - wall)
-	return now
+	})(unsafe.Pointer(&at)).monotonic += int64(monotonic - wall)
+	if at.Sub(now) != monotonic || at.Round(0).Sub(now.Round(0)) != wall {
+		panic("time.Time has changed")
+	}
+	return at
 }
 
 // Clients live with limits of which now the minute's and now the day's is used up first.
@@ -193,11 +197,11 @@ func TestCounting(t *testing.T) {
 		s := newService(t, Options{Fail: "1/4", Keys: keysFile(t, 900_000, 900_000)})
 		var clients sync.WaitGroup
 		var failed atomic.Int64
-		r := httptest.NewRequest("GET", "/pets", nil)
+		r, now := httptest.NewRequest("GET", "/pets", nil), time.Now()
 		for range 8 {
 			clients.Go(func() {
 				for range 100_000 {
-					s.limits.admit(testKey, time.Now())
+					s.limits.admit(testKey, now)
 					if s.faults.fail.hits(r) {
 						failed.Add(1)
 					}
@@ -205,8 +209,8 @@ func TestCounting(t *testing.T) {
 			})
 		}
 		clients.Wait()
-		equal(t, "requests left", s.limits.accounts[testKey].minute.remaining(), int64(100_000))
-		equal(t, "faults", failed.Load(), int64(200_000))
+		equal(t, "requests left", s.limits.accounts[testKey].minute.remaining(), 100_000)
+		equal(t, "faults", failed.Load(), 200_000)
 	})
 	inFakeTime(t, "on arrival, also under delay, fail and drop", func(t *testing.T) {
 		s := newService(t, Options{Delay: 8 * time.Second, Fail: "1/2", Drop: "1/1"})
@@ -248,10 +252,12 @@ func TestBan(t *testing.T) {
 	inFakeTime(t, "a new minute does not make a refusal at once a strike", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 100, 1)})
 		s.expectAfter(0, rates{status: 200, limit: 1, reset: 86400})
-		s.expectAfter(59900*time.Millisecond, rates{429, 1, 0, 86341, 86341})
-		s.expectAfter(100*time.Millisecond, rates{429, 1, 0, 86340, 86340})
-		s.expectLast(9, time.Second, rates{429, 1, 0, 86331, 86331})
-		s.expectAfter(time.Second, rates{403, 100, 0, 86330, 86330}) // the minute's limit
+		s.expectAfter(59900*time.Millisecond,
+			rates{status: 429, limit: 1, reset: 86341, retry: 86341})
+		s.expectAfter(time.Second/10, rates{status: 429, limit: 1, reset: 86340, retry: 86340})
+		s.expectLast(9, time.Second, rates{status: 429, limit: 1, reset: 86331, retry: 86331})
+		s.expectAfter(time.Second, // the minute's limit
+			rates{status: 403, limit: 100, reset: 86330, retry: 86330})
 	})
 	inFakeTime(t, "the end of a day ends no ban", func(t *testing.T) {
 		s := newService(t, Options{Keys: keysFile(t, 1, 1000)})

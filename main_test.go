@@ -33,6 +33,7 @@ const asProgram = "RUN_PETSTORE_NOT_ITS_TESTS"
 // A process is the program, serving.
 type process struct {
 	*exec.Cmd
+	t      testing.TB
 	url    string
 	stderr io.ReadCloser // after the first line
 }
@@ -51,7 +52,7 @@ func startUnder(t testing.TB, command []string, args ...string) *process {
 	binary, err := os.Executable()
 	must(t, err)
 	words := slices.Concat(command, []string{binary, "-addr", "localhost:0"}, args)
-	p := &process{Cmd: exec.CommandContext(ctx, words[0], words[1:]...)}
+	p := &process{Cmd: exec.CommandContext(ctx, words[0], words[1:]...), t: t}
 	t.Cleanup(func() { cancel(); p.wait() })
 	p.Env = append(os.Environ(), asProgram+"=1")
 	stderr, err := p.StderrPipe()
@@ -80,10 +81,12 @@ func (p *process) kill() (printed string) {
 // response, or 0 if there is none.
 func (p *process) status(request, body string) (status int) {
 	method, path, _ := strings.Cut(request, " ")
-	r, _ := http.NewRequest(method, p.url+path, strings.NewReader(body))
+	r, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
+	must(p.t, err)
 	r.Header.Set("X-API-Key", testKey)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
+		p.t.Log(err)
 		return 0
 	}
 	io.Copy(io.Discard, resp.Body) // so that the connection is used again
@@ -287,7 +290,7 @@ func TestHostsOfTheDemoKeys(t *testing.T) {
 				equal(t, "pages of "+host+" may read", origin != "", kind == "this computer")
 				if kind == "another address" {
 					_, err := listen(host+":0", true)
-					contains(t, "the error for "+host, fmt.Sprint(err), " is not a loopback address")
+					contains(t, host, fmt.Sprint(err), " is not a loopback address")
 				}
 			}
 		})
@@ -351,7 +354,8 @@ func TestResponseBeforeTheBody(t *testing.T) {
 		"too large":         {"POST /pets" + withKey + expecting + "65537", "413"},
 		"of another type": {
 			"POST /pets" + withKey + "Content-Type: text/plain\r\n" + expecting + "9", "415"},
-		"for another host": {"POST /pets HTTP/1.1\r\nHost: evil.example", "421"},
+		"for another host": {
+			"POST /pets HTTP/1.1\r\nHost: evil.example\r\n" + expecting + "9", "421"},
 	} {
 		_, response := p.dial(t, test.request+"\r\n\r\n")
 		equal(t, rule, response, "HTTP/1.1 "+test.want)
@@ -428,10 +432,12 @@ func (l pipeListener) Close() error   { close(l); return nil }
 func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 func TestTimeouts(t *testing.T) {
-	server := httpServer(newService(t, Options{Delay: 8 * time.Second}).Server)
+	s := newService(t, Options{Delay: 8 * time.Second})
+	server := httpServer(s.Server)
 	equal(t, "for a request", server.ReadTimeout, 5*time.Second)
 	equal(t, "for a response, with the delay", server.WriteTimeout, 18*time.Second)
 	equal(t, "between two requests", server.IdleTimeout, time.Minute)
+	equal(t, "its log is an option", server.ErrorLog == s.options.Logger, true)
 }
 
 func TestShutdown(t *testing.T) {

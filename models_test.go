@@ -90,7 +90,8 @@ func TestWrongValue(t *testing.T) {
 func TestNameAndDescription(t *testing.T) {
 	t.Run("may have 200 and 2000 characters, of any size", func(t *testing.T) {
 		s := newService(t, Options{})
-		for _, name := range []string{strings.Repeat("é", 200), strings.Repeat("😀", 200), " é "} {
+		for _, name := range []string{" é ", strings.Repeat("é", 200),
+			strings.Repeat("😀", 200)} {
 			s.send("PUT /pets/1", `{"name":"`+name+`","categoryId":1}`).expect(200,
 				`{"id":1,"name":"`+name+`","categoryId":1,"status":"available"}`)
 		}
