@@ -209,6 +209,7 @@ test('exact numbers', async ({ page, server, context, browserName }) => {
   if (browserName === 'chromium')
     expect(await expectCopied(page, get, 'Copy the response'), 'Copy has it, too').toContain(`"id": ${id},`)
   await send(remove, 'The response has no body.')
+  await expect(remove.locator('.answer > p:visible'), 'that is clear of its status').toHaveCSS('padding-top', '12px')
   await expect(remove.locator('.answer .copy'), 'without a body there is no Copy').toHaveCount(0)
 })
 test('the menu of Send', async ({ page, server, list, create, meter, key }) => {
