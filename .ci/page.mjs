@@ -334,6 +334,9 @@ test('the recent requests', async ({ page, server, meter, create }) => {
   await expect(field, 'what is typed stays').toHaveValue('{"name": "typed"')
   await press(create, 'Fill in')
   await expect(field, 'but can be replaced').toHaveValue(/"name": "Pip"/)
+  await meter.press('Enter')
+  await recent.locator('button').first().press('Enter')
+  await expect(page.locator('#createPet'), 'the keyboard goes on from there').toBeFocused()
 })
 test('two tabs', async ({ page, server, first, meter, context }) => {
   const other = await context.newPage(), url = await server.start(...ownKey)

@@ -1,5 +1,5 @@
 // The recent requests: a popover of the meter or, on stage, a list below the panel.
-import { drawMethod, el, printNumber, react, setText } from './draw.js'
+import { $, drawMethod, el, printNumber, react, setText } from './draw.js'
 import { newRequest, requests } from './log.js'
 import './operations.js' // which fills the panels
 import { panels } from './panel.js'
@@ -15,6 +15,7 @@ function drawRow({ entry, times }) {
   row.onclick = () => {
     if (recent.popover) recent.hidePopover()
     location.hash = operationId
+    $(`#${operationId}`).focus({ preventScroll: true }) // the address may be this one already
     panels.get(operationId).recall(entry)
   }
   return el('li', {}, row)
