@@ -33,7 +33,6 @@ export function react(act, ...sources) {
   for (const [source, event] of sources) source.addEventListener(event, act)
   act()
 }
-export const wide = matchMedia('(width >= 75rem)') // where a panel stands beside the text
 export const capitalize = text => text[0].toUpperCase() + text.slice(1)
 export const printNumber = number => number.toLocaleString('en')
 export function printDuration(ms) {

@@ -1,8 +1,7 @@
 // Draws the overview: what the API is, a first request, and a chapter for each part of the description.
 import { drawCopy } from './code.js'
 import { api, codes, introduction, operations, proseOf, resolve } from './description.js'
-import { $, all, button, capitalize, drawStatus, el, inline, link, printNumber, prose, react, wide }
-  from './draw.js'
+import { $, all, button, capitalize, drawStatus, el, inline, link, printNumber, prose, react } from './draw.js'
 import { drawFields } from './operations.js'
 import { Panel } from './panel.js'
 import { base, changes, choose, demoKeys, period, settings } from './settings.js'
@@ -74,7 +73,7 @@ function drawErrors() {
     return el('li', {}, el('div', { id: code, class: 'row flex over' }, drawStatus(status),
       link(code, el('code', {}, code)), ...trial ? [send] : [], el('p', {}, ...inline(description))))
   }))
-  if (wide.matches) open(codes[0])
+  if (matchMedia('(width >= 75rem)').matches) open(codes[0]) // beside the rows
   const isLinked = ({ code }) => `#${code}` === location.hash
   react(() => codes.filter(isLinked).forEach(open), [window, 'hashchange'])
   const about = el('div', { class: 'about' }, el('h2', {}, link('errors', 'Errors')),
