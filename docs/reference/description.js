@@ -56,7 +56,6 @@ export function fieldsOf(schema) {
   return Object.entries(properties).map(([name, schema]) =>
     ({ name, schema, required: required.includes(name), description: resolve(schema).description }))
 }
-/** schemaName is the name of a schema, or of what it is an array of. */
 export function schemaName(schema) {
   const { items, type } = resolve(schema)
   return items ? `array of ${schemaName(items)}` : schema.$ref?.split('/').at(-1) ?? type

@@ -18,7 +18,6 @@ export const link = (id, ...content) => el('a', { href: `#${id}` }, ...content)
 export const drawMethod = method => el('b', { class: `method ${method}` }, method)
 export const drawPill = (text, kind) => el('b', { class: `pill ${kind}` }, text)
 export const drawStatus = status => drawPill(status, status < 400 ? 'good' : 'bad')
-// drawTabs draws buttons of which one is chosen, and markTab marks it.
 export const drawTabs = (label, names, choose) => el('div', { class: 'tabs', role: 'group', 'aria-label': label },
   ...names.map(name => button(name, () => choose(name), 'tab')))
 export const markTab = (tabs, chosen) =>

@@ -12,7 +12,6 @@ const dots = el('span', { class: 'strikes flex', role: 'img' }, ...Array.from({ 
 const meter = $('.meter')
 meter.append(ticks, head, ' ', rest, ' ', dots)
 $('header').after(recent)
-// What stands beside the ticks in each state.
 function printState(state, { limit = 0, left = 0, until = 0 }) {
   const { key } = settings, { perMinute = 0 } = limitsOf(key), time = printDuration(remaining(until))
   const count = `${printNumber(left)} of ${printNumber(limit)} left`

@@ -10,7 +10,6 @@ const { Deprecation, NextLink, SuccessorLink, Sunset } = headers
 const asFields = headers => Object.entries(headers).map(([name, header]) =>
   ({ name, ...resolve(header), required: false }))
 const nameUntil = status => `Send until ${status}${status === 403 ? ' (bans this key)' : ''}`
-// drawPlans draws a table of the plans. A demo key is chosen with a press.
 function drawPlans() {
   const drawRow = kind => cells => el('tr', {}, ...cells.map(cell =>
     el(kind, { class: kind === 'th' ? 'under soft' : 'under' }, cell)))
@@ -44,7 +43,6 @@ const drawChapters = () => [
 const heading = 'Your first request', first = new Panel(operations[0], { label: heading })
 const tryPaging = () => first.tryOut({ parameters: { limit: '2' } })
 const drawPagingTrial = kind => button('Try two pets per page', tryPaging, kind)
-// drawFirst draws the panel of a first request, and under it what it leads to.
 const drawFirst = () => el('section', { id: 'first', class: 'aside beside' }, el('h2', { class: 'minor' }, heading),
   first.form, el('ul', { class: 'actions' }, el('li', { class: 'flex over' }, drawPagingTrial(), el('small', { class: 'end' }, '/pets?limit=2')),
     el('li', { class: 'flex over' }, link('errors', 'See every error'), el('small', { class: 'end' }, `${codes.length} codes`))),
