@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,6 +244,22 @@ func TestListThatWaits(t *testing.T) {
 		equal(t, "its begin", strings.HasPrefix(resp.body, `[{"id":5,`), true)
 		equal(t, "Link", resp.Header.Get("Link"), "")
 	})
+}
+
+// What the requests of one Server share bears many at once, as the race detector sees.
+func TestRequestsAtOnce(t *testing.T) {
+	s := newService(t, Options{Verbose: true, CORSOrigins: []string{shop}})
+	var clients sync.WaitGroup
+	for range 8 {
+		for _, request := range []string{"GET /pets", "GET /x", "PUT /pets", "GET //x", "GET /x/",
+			"GET /", "GET /openapi.json", "GET /docs/keys.json", "GET /healthz", "OPTIONS /pets"} {
+			clients.Go(func() {
+				s.send(request, "", "Origin", shop, "Access-Control-Request-Method", "PUT")
+			})
+		}
+	}
+	clients.Wait()
+	equal(t, "lines in the log", strings.Count(s.logged.String(), "\n"), 80)
 }
 
 func TestMethodNotAllowed(t *testing.T) {

@@ -344,6 +344,8 @@ func TestKeysFile(t *testing.T) {
 	t.Run("is an array with an entry for each key", func(t *testing.T) {
 		const wrong = "The keys must be an array with at least one entry."
 		equal(t, "error", fault(t, `[]`), wrong)
+		equal(t, "error", fault(t, "\ufeff[]"),
+			"The JSON begins with a byte order mark; remove it.")
 		equal(t, "error", fault(t, "[\n}]"),
 			"The JSON is malformed on line 2, at byte 1: '}' is not allowed there.")
 		equal(t, "error", fault(t, `{"key":"secret","plan":"free"}`), wrong)
