@@ -21,7 +21,10 @@ import (
 // This is how to test against a pet store with nothing but the standard library: make one, let it
 // write its response to a recorder, and compare what is recorded.
 func ExampleNew() {
-	petstore, _ := New(Options{})
+	petstore, err := New(Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/pets/1", nil)
 	r.Header.Set("X-API-Key", "demo-free")

@@ -144,7 +144,7 @@ func (s schema) check(t testing.TB, what string, value any) {
 			equal(t, what+" has "+name, given, true)
 		}
 	case []any:
-		valid = s.Type == "array"
+		valid = s.Type == "array" && (s.MaxItems == nil || int64(len(value)) <= *s.MaxItems)
 		for _, item := range value {
 			s.Items.check(t, what, item)
 		}
@@ -157,10 +157,14 @@ func (s schema) check(t testing.TB, what string, value any) {
 		n, err := value.Int64()
 		valid = s.Type == "integer" && err == nil && low <= n && n <= high
 	case string:
+		_, noDate := time.Parse(time.RFC3339, value)
+		size := int64(utf8.RuneCountInString(value))
 		valid = s.Type == "string" && regexp.MustCompile(s.Pattern).MatchString(value) &&
 			slices.Contains([]string{"", "date-time", "uri-reference"}, s.Format) &&
 			(s.Enum == nil || slices.Contains(s.Enum, value)) &&
-			(s.MaxLength == nil || int64(utf8.RuneCountInString(value)) <= *s.MaxLength)
+			(s.MinLength == nil || size >= *s.MinLength) &&
+			(s.MaxLength == nil || size <= *s.MaxLength) &&
+			(s.Format != "date-time" || noDate == nil)
 	case bool:
 		valid = s.Type == "boolean"
 	}
@@ -427,7 +431,7 @@ Pets [] <nil>
 }
 
 // Clients rely on these words of the description, too. Other tests show that they are true.
-func TestFigures(t *testing.T) {
+func TestWords(t *testing.T) {
 	size := fmt.Sprintf("%d KiB", maxBody>>10)
 	for _, words := range []string{
 		"A body is one JSON object in UTF-8, of at most " + size, "Field names are case-sensitive.",

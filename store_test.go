@@ -94,7 +94,9 @@ func TestWrites(t *testing.T) {
 				return
 			}
 			s.expectSaved()
-			equal(t, "it succeeds", s.send(request, body).StatusCode < 300, true)
+			if resp := s.send(request, body); resp.StatusCode >= 300 {
+				t.Errorf("sent %s\n got %d %s", resp.sent, resp.StatusCode, resp.body)
+			}
 			equal(t, "it changes the state", snapshotOf(s) != before, true)
 			s.expectSaved()
 			equal(t, "the older state", string(older.format()), before)
@@ -164,7 +166,10 @@ func TestUpdate(t *testing.T) {
 		s.atOnce(func() {
 			s.send("POST /categories", aCategory)
 			s.send("GET /categories", "") // so that a race detector sees a read, too
-			for range 20 {                // while others save
+			if runtime.GOOS == "windows" {
+				return // since a file that is open cannot be replaced there
+			}
+			for range 20 { // while others save
 				_, _, err := readSnapshot(s.store.path)
 				equal(t, "error of the file", err, nil)
 			}
@@ -318,9 +323,9 @@ func TestDataFile(t *testing.T) {
 			equal(t, "mode", info.Mode(), want)
 		}
 		expectMode(0o600)
-		for i, mode := range []fs.FileMode{0o402, 0o200, 0o755} {
+		for _, mode := range []fs.FileMode{0o402, 0o620, 0o755} {
 			must(t, os.Chmod(s.store.path, mode))
-			s.send(fmt.Sprint("PATCH /inventory/", i+1), `{"quantity":8}`)
+			s.send("PUT /categories/1", aCategory).expect(200, `{"id":1,"name":"Birds"}`)
 			expectMode(mode)
 		}
 	})
@@ -402,6 +407,7 @@ func TestDataFile(t *testing.T) {
 	t.Run("is written again after a rename that failed", func(t *testing.T) {
 		s := newService(t, Options{Data: freshPath(t)})
 		path := s.store.path
+		// The temporary file is in the directory all the same, but no rename leads through none.
 		s.store.path = filepath.Dir(path) + "/none/../petstore.json"
 		if _, err := os.Stat(s.store.path); err == nil {
 			t.Skip("Windows makes none/.. nothing")
@@ -416,10 +422,13 @@ func TestDataFile(t *testing.T) {
 		s.expectSaved()
 	})
 	t.Run("is closed after each write", func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("this needs /proc")
+		}
 		s := newService(t, Options{Data: freshPath(t)})
-		before, _ := os.ReadDir("/proc/self/fd") // on Linux
+		before, _ := os.ReadDir("/proc/self/fd")
 		for range 20 {
-			s.send("PUT /pets/5", newKiwi)
+			s.send("PUT /categories/1", aCategory).expect(200, `{"id":1,"name":"Birds"}`)
 		}
 		after, _ := os.ReadDir("/proc/self/fd")
 		equal(t, "more files are open", len(after) > len(before), false)
