@@ -35,8 +35,12 @@ export class SendButton {
   place() {
     const { right, bottom } = this.more.getBoundingClientRect(), { style, offsetWidth } = this.menu
     Object.assign(style, { left: `${Math.max(8, right - offsetWidth)}px`, top: `${bottom + 4}px` })
-    const close = () => this.menu.hidePopover(), options = { once: true, capture: true }
-    requestAnimationFrame(() => addEventListener('scroll', close, options)) // past the event of a past scroll
+    const close = () => {
+      if (this.more.getBoundingClientRect().bottom === bottom) return // of a scroll before
+      removeEventListener('scroll', close, true)
+      this.menu.hidePopover()
+    }
+    addEventListener('scroll', close, true)
     this.menu.firstChild.focus({ preventScroll: true })
   }
   focus() { this.send.focus({ preventScroll: true }) }
