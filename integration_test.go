@@ -49,11 +49,10 @@ func TestFIFO(t *testing.T) {
 func TestStopThatHasToWait(t *testing.T) {
 	expectStop := func(t *testing.T, cmd *exec.Cmd) {
 		t.Helper()
+		begin := time.Now()
 		must(t, cmd.Process.Signal(syscall.SIGTERM))
-		// It has 12 seconds, and this machine may be busy.
-		late := time.AfterFunc(15*time.Second, func() { cmd.Process.Kill() })
-		err := cmd.Wait()
-		equal(t, "it ended in time", late.Stop(), true)
+		err := cmd.Wait() // for a minute at most
+		equal(t, "it ended too late", time.Since(begin) > 12*time.Second, false)
 		must(t, err) // exit code 0
 	}
 	t.Run("for a log that nobody reads", func(t *testing.T) {
